@@ -1,0 +1,48 @@
+# hopgap_module(broker LEVEL 2 DEPS pubsub trace base LIBS absl::status)
+#
+# Makes the library hopgap::broker from every src/broker/*.cc that is not a
+# test, and the test program broker_test from every src/broker/*_test.cc.
+# Configuration stops if a dependency is not on a strictly lower level. LIBS is
+# the only place where a third-party name appears.
+function(hopgap_module name)
+  cmake_parse_arguments(ARG "" "LEVEL" "DEPS;LIBS;TEST_DEPS;TEST_LIBS" ${ARGN})
+  if(NOT DEFINED ARG_LEVEL)
+    message(FATAL_ERROR "hopgap_module(${name}): LEVEL is missing")
+  endif()
+  set_property(GLOBAL PROPERTY HOPGAP_LEVEL_${name} ${ARG_LEVEL})
+  set_property(GLOBAL APPEND PROPERTY HOPGAP_MODULES ${name})
+  foreach(dep IN LISTS ARG_DEPS)
+    get_property(dep_level GLOBAL PROPERTY HOPGAP_LEVEL_${dep})
+    if("${dep_level}" STREQUAL "")
+      message(FATAL_ERROR "room '${name}' depends on '${dep}', which is no room configured before it")
+    endif()
+    if(NOT dep_level LESS ARG_LEVEL)
+      message(FATAL_ERROR "room '${name}' (level ${ARG_LEVEL}) may not depend on '${dep}' (level ${dep_level}): dependencies point down, never sideways")
+    endif()
+  endforeach()
+
+  file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*.cc)
+  set(tests ${sources})
+  list(FILTER tests INCLUDE REGEX "_test\\.cc$")
+  list(FILTER sources EXCLUDE REGEX "_test\\.cc$")
+  list(TRANSFORM ARG_DEPS PREPEND "hopgap::" OUTPUT_VARIABLE deps)
+  if(sources)
+    add_library(hopgap_${name} STATIC ${sources})
+    target_include_directories(hopgap_${name} PUBLIC ${CMAKE_SOURCE_DIR}/src)
+    target_link_libraries(hopgap_${name} PUBLIC ${deps} ${ARG_LIBS})
+  else()
+    add_library(hopgap_${name} INTERFACE)
+    target_include_directories(hopgap_${name} INTERFACE ${CMAKE_SOURCE_DIR}/src)
+    target_link_libraries(hopgap_${name} INTERFACE ${deps} ${ARG_LIBS})
+  endif()
+  add_library(hopgap::${name} ALIAS hopgap_${name})
+
+  if(tests)
+    list(TRANSFORM ARG_TEST_DEPS PREPEND "hopgap::" OUTPUT_VARIABLE test_deps)
+    add_executable(${name}_test ${tests})
+    target_link_libraries(${name}_test PRIVATE hopgap_${name} ${test_deps} ${ARG_TEST_LIBS}
+                          GTest::gmock GTest::gtest GTest::gtest_main)
+    add_test(NAME ${name} COMMAND ${name}_test --gtest_brief=1)
+    set_tests_properties(${name} PROPERTIES LABELS unit TIMEOUT 120)
+  endif()
+endfunction()

@@ -1,0 +1,120 @@
+#pragma once
+
+#include <absl/status/status.h>
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/draw.h"
+#include "base/time.h"
+#include "broker/delays.h"
+#include "broker/journal.h"
+#include "pubsub/api.h"
+#include "trace/event.h"
+
+namespace hopgap::broker {
+
+enum class CallId : uint64_t {};     // a unary call in flight, named by the adapter, never reused
+enum class StreamId : uint64_t {};   // an open StreamingPull, likewise
+
+// When a stream may be given its next response under exactly-once (design,
+// "Response policy").
+enum class ResponsePolicy : uint8_t { kEager, kGated };
+
+// What the adapter has to do, in order.
+struct Action {
+  enum class Kind : uint8_t {
+    kReply,        // finish `call` with `status`, `details` (google.rpc.Status bytes) or `payload`
+    kWrite,        // write `payload` to `stream`; answer with OnWriteDone() when the transport took it
+    kCloseStream,  // finish `stream` with `status`
+    kPersist,      // append `records`; answer with OnPersisted(token) when they are durable
+  };
+  Kind kind = Kind::kReply;
+  CallId call{};
+  StreamId stream{};
+  absl::Status status;
+  std::string details;
+  pubsub::Slices payload;
+  PersistToken token = 0;
+  bool awaited = false;
+  std::vector<pubsub::Slices> records;
+};
+using Actions = std::vector<Action>;
+
+// Counters that are promises made visible (`journal waits on the modack path`).
+struct Counters {
+  uint64_t receipt_modacks = 0;
+  uint64_t modacks_that_waited_for_the_journal = 0;   // a longer lease raised the ceiling first
+  uint64_t send_bound_waits = 0;                      // a first delivery waited for B
+  uint64_t redeliveries = 0;
+  uint64_t expired_leases = 0;
+  uint64_t refused_publishes = 0;                     // over the memory limit
+};
+
+// Cloud Pub/Sub's topics, subscriptions and leases, as plain logic: events and
+// `now` go in, actions and the next deadline come out. Nothing is delivered
+// before its publish is durable; an exactly-once ack answers after its record
+// is; a redelivery leaves after its generation is (design, "Durability and
+// exactly-once").
+//
+// `now` must not fall from call to call. Not thread-safe: one strand.
+class Broker {
+ public:
+  struct Options {
+    ClockAnchor anchor;                       // publish_time = wall of `now`
+    HashKey ack_id_key;                       // unforgeable ack ids; random in production
+    uint64_t first_message_id = 1;
+    ResponsePolicy response_policy = ResponsePolicy::kEager;
+    // By project; `every_project` applies where there is no other.
+    std::map<std::string, std::shared_ptr<const Delays>> delays;
+    std::shared_ptr<const Delays> every_project;
+    Duration pull_wait = std::chrono::seconds{10};  // a blocking Pull answers empty after this
+    size_t messages_per_response_max = 1000;
+    size_t bytes_per_response_max = 3'500'000;      // python's client takes 4 MiB
+    size_t retained_bytes_max = size_t{4} << 30;    // beyond: Publish is RESOURCE_EXHAUSTED
+    size_t streams_max = 10'000;                    // beyond: RESOURCE_EXHAUSTED
+    size_t waiting_pulls_max = 10'000;              // beyond: RESOURCE_EXHAUSTED
+    size_t held_max = 1'000'000;                    // requests and replies held by delays; beyond: RESOURCE_EXHAUSTED
+  };
+
+  // `sink` outlives the broker.
+  Broker(Options options, trace::EventSink& sink);
+  ~Broker();
+
+  // Rebuilds state from the journal, before any other call: each record in
+  // order, then the end. Unacked exactly-once messages below the send bound are
+  // then held until `now` + lease ceiling.
+  absl::Status Replay(const pubsub::Bytes& record);
+  void ReplayDone(Instant now);
+
+  // Unary calls. `method` names the Name and List requests apart.
+  void OnCall(Instant now, CallId call, pubsub::Method method, pubsub::Request request, Actions& out);
+  void OnCallCancelled(Instant now, CallId call, Actions& out);
+
+  // StreamingPull: the first request opens it.
+  void OnStreamOpen(Instant now, StreamId stream, pubsub::StreamingPullRequest first, Actions& out);
+  void OnStreamRequest(Instant now, StreamId stream, pubsub::StreamingPullRequest request, Actions& out);
+  void OnStreamHalfClosed(Instant now, StreamId stream, Actions& out);
+  void OnStreamGone(Instant now, StreamId stream, Actions& out);  // cancelled or disconnected; also after kCloseStream
+  void OnWriteDone(Instant now, StreamId stream, Actions& out);
+
+  void OnPersisted(Instant now, PersistToken token, Actions& out);
+  void OnDeadline(Instant now, Actions& out);          // idempotent; early calls do nothing
+  std::optional<Instant> NextDeadline() const;
+
+  // Refuses new work, closes streams with UNAVAILABLE, answers waiting pulls,
+  // journals exact leases.
+  void Stop(Instant now, Actions& out);
+
+  const Counters& counters() const;
+
+ private:
+  class Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace hopgap::broker

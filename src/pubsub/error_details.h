@@ -1,0 +1,33 @@
+#pragma once
+
+#include <absl/status/status.h>
+
+#include <map>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace hopgap::pubsub {
+
+// The failures of single ack ids that travel in an error's trailer, as
+// google.rpc.Status{details: [ErrorInfo{reason EXACTLY_ONCE_ACKID_FAILURE,
+// domain pubsub.googleapis.com, metadata: ack id -> code}]}.
+using AckIdFailures = std::vector<std::pair<std::string, std::string>>;
+
+inline constexpr std::string_view kPermanentInvalidAckId = "PERMANENT_FAILURE_INVALID_ACK_ID";
+inline constexpr std::string_view kTransientUnavailable = "TRANSIENT_FAILURE_SERVICE_UNAVAILABLE";
+inline constexpr std::string_view kTransientUnordered = "TRANSIENT_FAILURE_UNORDERED_ACK_ID";
+inline constexpr std::string_view kTransientPrefix = "TRANSIENT_";
+
+// grpc-core's clients take 8 KiB of trailers by default; see design, EOS.
+inline constexpr size_t kDetailsBytesMax = 7 * 1024;
+
+// The encoded google.rpc.Status for the trailer.
+std::string EncodeAckFailures(const absl::Status& status, const AckIdFailures& failures);
+
+// The metadata of the first ErrorInfo in an encoded google.rpc.Status; empty if
+// there is none or the bytes are malformed.
+std::map<std::string, std::string> DecodeErrorMetadata(std::string_view details);
+
+}  // namespace hopgap::pubsub
