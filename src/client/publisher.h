@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -38,14 +39,18 @@ class Publisher {
   Publisher(Options options, trace::EventSink& sink, uint64_t& next_rpc);
   ~Publisher();
 
-  // The publish call. `create` is the context of its create span, which is
-  // written into the attributes as googclient_traceparent; `parent` is the span
-  // in whose context the call is made (0: none); `scheduled` when the schedule
-  // wanted it (first hop of a lab run). Answered by kPublished with `publish`.
-  void Publish(Instant now, uint64_t publish, std::string_view data,
-               std::vector<std::pair<std::string, std::string>> attributes,
-               const pubsub::TraceContext& create, uint64_t parent, std::optional<Instant> scheduled,
-               Actions& out);
+  // One publish call.
+  struct Call {
+    uint64_t publish = 0;              // names it in the answer
+    std::string_view data;
+    std::vector<std::pair<std::string, std::string>> attributes;
+    pubsub::TraceContext create;       // context of its create span, written as googclient_traceparent
+    uint64_t parent = 0;               // span in whose context the call is made; 0: none
+    std::optional<Instant> scheduled;  // when the schedule wanted it (first hop of a lab run)
+    uint64_t slot_label = 0;           // lab's slot + 1, for the spans; 0: none
+  };
+  // Answered by kPublished with `call.publish`.
+  void Publish(Instant now, Call call, Actions& out);
 
   // `response` is the encoded PublishResponse when `status` is OK.
   void OnCallDone(Instant now, uint64_t call, const absl::Status& status, const pubsub::Bytes& response,

@@ -23,7 +23,7 @@ struct MessageKey {
 enum class What : uint16_t {
   kNone = 0,
   // Client, publisher. place: the topic.
-  kPublishCall,        // rpc: parent span id (0: root). value: scheduled instant (ns) on the first hop, else 0
+  kPublishCall,        // rpc: parent span id (0: root). value: scheduled instant (ns) on the first hop, else 0. delivery: slot + 1 (0: none)
   kPublisherAdmitted,  // publisher flow control passed
   kBatchingEnd,        // bundle handler has its worker; batching began at kPublisherAdmitted
   kPublishStart,       // rpc; count: messages in the request
