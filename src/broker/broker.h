@@ -36,12 +36,12 @@ struct Action {
   Kind kind = Kind::kReply;
   CallId call{};
   StreamId stream{};
-  absl::Status status;
-  std::string details;
-  pubsub::Slices payload;
+  absl::Status status{};
+  std::string details{};
+  pubsub::Slices payload{};
   PersistToken token = 0;
   bool awaited = false;
-  std::vector<pubsub::Slices> records;
+  std::vector<pubsub::Slices> records{};
 };
 using Actions = std::vector<Action>;
 

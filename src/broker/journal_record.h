@@ -22,7 +22,8 @@ using Sequence = uint64_t;      // of a message within its topic's incarnation, 
 using Generation = uint32_t;    // of a delivery of one message to one subscription, from 1
 
 // The journal's records. Each is one tagged-varint message, so that a field may
-// be added; a record type that the reader does not know is an error.
+// be added (an older reader skips it); a record type that the reader does not
+// know is an error, as it would rebuild a wrong state.
 struct TopicCreated { Incarnation topic; pubsub::Topic value; };
 struct TopicDeleted { Incarnation topic; };
 struct SubscriptionCreated {
@@ -35,7 +36,7 @@ struct SubscriptionCreated {
 };
 struct SubscriptionDeleted { Incarnation subscription; };
 // Accepted messages, as they will be delivered (message id and publish time in).
-struct Published { Incarnation topic; Sequence first; std::vector<pubsub::Bytes> messages; };
+struct Published { Incarnation topic; Sequence first; std::vector<pubsub::Message> messages; };
 struct AckedDelivery { Sequence sequence; Generation generation; };
 struct Acked { Incarnation subscription; std::vector<AckedDelivery> deliveries; };
 // Awaited before a delivery of generation >= 2 is written.
@@ -45,16 +46,23 @@ struct SendBoundRaised { Incarnation subscription; Sequence bound; };
 // L: no lease of this subscription is longer.
 struct LeaseCeilingRaised { Incarnation subscription; Duration ceiling; };
 struct Nacked { Incarnation subscription; std::vector<AckedDelivery> deliveries; };      // lazy
-struct LeaseLength { Incarnation subscription; AckedDelivery delivery; Duration length; };  // lazy
-// Exact leases at a clean stop (remaining length; 0: not leased): the next start holds only these.
-struct CleanStop { struct Lease { Incarnation subscription; AckedDelivery delivery; Duration remaining; };
-                   std::vector<Lease> leases; };
+// Lazy, and never needed: a hold lasts L, whatever a lease was. Nothing writes it
+// yet; replay reads it and goes on.
+struct LeaseLength { Incarnation subscription; AckedDelivery delivery; Duration length; };
+// Exact leases at a clean stop: the next start holds only these. Void as soon as
+// any record follows.
+struct CleanStop {
+  struct Lease { Incarnation subscription; AckedDelivery delivery; Duration remaining; };
+  std::vector<Lease> leases;
+};
 
 using Record = std::variant<TopicCreated, TopicDeleted, SubscriptionCreated, SubscriptionDeleted, Published,
                             Acked, Redelivered, SendBoundRaised, LeaseCeilingRaised, Nacked, LeaseLength, CleanStop>;
 
 // Message bodies are slices of their own: nothing is copied.
 pubsub::Slices EncodeRecord(const Record& record);
+// DataLoss, saying what is wrong, for malformed bytes and unknown record types.
+// Decoded messages share the ownership of `wire`.
 absl::StatusOr<Record> DecodeRecord(pubsub::Bytes wire);
 
 }  // namespace hopgap::broker

@@ -28,8 +28,9 @@ enum class Method : uint8_t {
 // "/google.pubsub.v1.Publisher/Publish" and back; nullopt for what is not served.
 std::string_view MethodPath(Method method);
 std::optional<Method> MethodFromPath(std::string_view path);
-// "Publisher.Seek is not supported yet" for the calls of the published service
-// that are not served; "no such method: ..." for the rest.
+// "Subscriber.Seek is not supported yet" for the calls of the published service
+// that are not served; "no such method: ..." for the rest. Requires: `path` is
+// not served.
 std::string UnimplementedText(std::string_view path);
 
 struct NameRequest { std::string name; };          // Get*, Delete*: field 1
@@ -104,8 +105,8 @@ struct StreamingPullResponse {
   std::vector<ReceivedMessage> received_messages;
   Confirmation acknowledge_confirmation;
   Confirmation modify_ack_deadline_confirmation;
-  SubscriptionProperties properties;               // always written, also when both are false
-  bool has_properties = true;                      // false only when read so
+  SubscriptionProperties properties;               // written also when both are false
+  bool has_properties = true;                      // false only when read so: not written then
 };
 
 // Encoders for both sides. Message bodies become slices of their own.

@@ -32,17 +32,22 @@ struct Subscription {
 
 std::string Encode(const Topic& topic);
 // As the service shows it: with the defaults a plain pull subscription has
-// (retention 7 d, expiration 31 d, empty push_config, state ACTIVE).
+// (retention 7 d, expiration 31 d, empty push_config, state ACTIVE, and 10 or,
+// exactly-once, 60 for an ack deadline of 0); without `unknown`, which has no
+// effect here.
 std::string EncodeForDisplay(const Subscription& subscription);
 std::string Encode(const Subscription& subscription);
 
-// From a request: Unimplemented "Subscription.filter is not supported yet" for
-// a known field that is set to anything but its default and is not served;
-// fields unknown to the table are ignored (dropped).
+// From a request. InvalidArgument for malformed bytes. Unimplemented
+// "Subscription.filter is not supported yet" for a known field that is set to
+// anything but its default and is not served. Dropped without a word, as the
+// service does: what only the service sets (state, satisfies_pzs, ...) and
+// numbers of no known field. Ranges and names are the broker's to check.
 absl::StatusOr<Topic> TopicFromRequest(std::string_view wire);
 absl::StatusOr<Subscription> SubscriptionFromRequest(std::string_view wire);
 
-// From the journal: unknown fields are kept.
+// From the journal: unknown fields are kept. InvalidArgument for malformed
+// bytes.
 absl::StatusOr<Topic> DecodeTopic(std::string_view wire);
 absl::StatusOr<Subscription> DecodeSubscription(std::string_view wire);
 

@@ -27,6 +27,15 @@ class WireWriter {
   std::string& out_;
 };
 
+// Takes one varint off the front of `text`. False, with `text` unchanged, if it
+// is truncated or does not fit 64 bits.
+bool TakeVarint(std::string_view& text, uint64_t& value);
+size_t VarintSize(uint64_t value);
+
+// Whether `text` is well-formed UTF-8. Protobuf's parsers refuse a string field
+// that is not, so one such attribute would make its subscriber fail for ever.
+bool IsUtf8(std::string_view text);
+
 // One field as it stands in the input.
 struct WireField {
   uint32_t number = 0;
@@ -35,7 +44,12 @@ struct WireField {
   std::string_view bytes;    // kBytes
   std::string_view whole;    // tag and all: what to copy to keep the field
 
+  // Protobuf's conversions: an int32 is the low half of the varint.
   int64_t AsSigned() const { return static_cast<int64_t>(value); }
+  int32_t AsInt32() const { return static_cast<int32_t>(static_cast<uint32_t>(value)); }
+  bool AsBool() const { return value != 0; }
+  // A field that arrives with another type than its own is an unknown field.
+  bool Is(uint32_t wanted, WireType wanted_type) const { return number == wanted && type == wanted_type; }
 };
 
 // Walks the fields of one message in order, without copying.
@@ -54,7 +68,8 @@ class WireReader {
 
  private:
   bool Fail();
-  bool ReadVarint(uint64_t& value);
+  bool TakeFixed(size_t size);
+  bool TakeBytes();
 
   std::string_view rest_;
   WireField field_;

@@ -1,8 +1,13 @@
 #pragma once
 
+#include <absl/container/flat_hash_map.h>
+#include <absl/container/flat_hash_set.h>
+
 #include <cstdint>
+#include <deque>
 #include <functional>
-#include <unordered_map>
+#include <memory>
+#include <utility>
 #include <vector>
 
 #include "trace/build.h"
@@ -14,18 +19,26 @@ namespace hopgap::trace {
 // Gathers events by trace. A trace that is complete is folded: its events
 // become spans, its spans a path, and the events are forgotten, so that memory
 // is bounded by the messages in flight. Events of a folded trace that come
-// later are counted, not kept.
+// later are counted, not kept. Events of no trace (all zero) are dropped.
+//
+// Folding without `spans` skips the making of Span objects and goes from the
+// same compact view to the same paths that BuildPaths(MessageSpans()) gives.
 //
 // Not thread-safe.
 class Collector final : public EventSink {
  public:
-  explicit Collector(ClockAnchor anchor) { context_.anchor = anchor; }
+  // Late events are told from new traces for this many folds.
+  static constexpr size_t kFoldedRemembered = 1'000'000;
+  static constexpr size_t kPlacesMax = 65'535;
+
+  explicit Collector(ClockAnchor anchor);
+  ~Collector() override;
 
   void Record(const Event& event) override;
   uint16_t AddPlace(const Place& place) override;
 
   // The paths of this trace, which is then forgotten. `spans`, if given, gets
-  // its spans first (an exporter).
+  // its spans first (an exporter). Nothing for a trace that is not open.
   std::vector<Path> Fold(uint64_t trace_hi, uint64_t trace_lo, int hops,
                          const std::function<void(std::vector<Span>&)>& spans = nullptr);
 
@@ -35,16 +48,30 @@ class Collector final : public EventSink {
   uint64_t late_events() const { return late_events_; }
 
  private:
+  struct Scratch;
   struct Id {
-    uint64_t hi, lo;
+    uint64_t hi = 0, lo = 0;
     friend bool operator==(const Id&, const Id&) = default;
+    template <typename H>
+    friend H AbslHashValue(H state, const Id& id) {
+      return H::combine(std::move(state), id.hi, id.lo);
+    }
   };
-  struct IdHash {
-    size_t operator()(const Id& id) const { return id.lo ^ (id.hi * 0x9e3779b97f4a7c15u); }
-  };
+  static constexpr size_t kNone = SIZE_MAX;
+  static constexpr size_t kEventsOfATrace = 96;   // three hops and a few extensions
+
+  size_t TakeSlot();
+  void Remember(const Id& id);
+
   SpanContext context_;
-  std::unordered_map<Id, std::vector<Event>, IdHash> open_;
-  std::unordered_map<Id, bool, IdHash> folded_;
+  std::unique_ptr<Scratch> scratch_;
+  absl::flat_hash_map<Id, size_t> open_;          // index in traces_
+  std::vector<std::vector<Event>> traces_;        // slots are used again, their memory with them
+  std::vector<size_t> free_;
+  Id last_id_;                                    // most events follow one of their own trace
+  size_t last_ = kNone;
+  absl::flat_hash_set<Id> folded_;
+  std::deque<Id> folded_order_;
   uint64_t late_events_ = 0;
 };
 

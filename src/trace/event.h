@@ -25,7 +25,7 @@ enum class What : uint16_t {
   // Client, publisher. place: the topic.
   kPublishCall,        // rpc: parent span id (0: root). value: scheduled instant (ns) on the first hop, else 0. delivery: slot + 1 (0: none)
   kPublisherAdmitted,  // publisher flow control passed
-  kBatchingEnd,        // bundle handler has its worker; batching began at kPublisherAdmitted
+  kBatchingEnd,        // bundle handler has its worker; batching began at kPublisherAdmitted. value: when the rule let it go (ns; 0: not said)
   kPublishStart,       // rpc; count: messages in the request
   kPublishEnd,         // rpc; value: status code; delivery: message id as a number (0 if it is none)
   // Client, subscriber. place: the subscription. delivery: DeliveryKey of the ack id.
@@ -43,7 +43,7 @@ enum class What : uint16_t {
   kAckCalled,
   kNackCalled,
   kHandlerReturned,
-  kAckStart,           // rpc; count
+  kAckStart,           // rpc; count; value: the tick it was due at (ns; 0: not said)
   kAckEnd,             // rpc; value: status code
   kNackStart,          // rpc; count
   kNackEnd,            // rpc; value: status code
@@ -70,8 +70,8 @@ inline constexpr int kDelayLegs = 5;
 // One fixed-size record. Recording must not disturb what is measured: no
 // strings, no allocation; encoding starts after the last message.
 struct Event {
-  Instant at;
-  MessageKey message;
+  Instant at{};
+  MessageKey message{};
   uint64_t delivery = 0;
   uint64_t rpc = 0;
   int64_t value = 0;
@@ -82,7 +82,7 @@ struct Event {
 };
 static_assert(sizeof(Event) == 64);
 
-// Joins a client's delivery with the broker's: both know the ack id.
+// Joins a client's delivery with the broker's: both know the ack id. Never 0.
 uint64_t DeliveryKey(std::string_view ack_id);
 
 // Where an event happened; events name it by its index.
@@ -118,7 +118,9 @@ enum class SpanRole : uint64_t {
   kScheduler, kProcess, kModackRpc, kAckRpc, kNackRpc, kBrokerPublish, kBrokerDeliver,
   kBrokerLease, kBrokerAck,
 };
-// Of a span of one message or delivery; never 0.
+// Of a span of one message or delivery; never 0. A create span's own id is
+// message.create_span; kCreate derives a fresh one for a message to be
+// published, from its trace, its parent span and a number.
 uint64_t SpanId(SpanRole role, const MessageKey& message, uint64_t delivery);
 // Of an RPC span (publish, modack, ack, nack), which roots a trace of its own.
 MessageKey RpcSpan(SpanRole role, uint16_t place, uint64_t rpc);

@@ -27,19 +27,25 @@ struct StageTime {
   Duration added{0};      // as drawn from a profile (0 without one)
   Duration waited{0};     // held back by rule or queue, less what is added
   Duration machine() const { return length - added - waited; }  // the rest, signed
+  friend bool operator==(const StageTime&, const StageTime&) = default;
 };
 
-// Set lengths inside their stage; each group adds up to its stage.
+// Set lengths inside their stage; each group adds up to its stage. The lease
+// parts exist on exactly-once streams only: a standard one waits for no lease.
+// The ack wait is the handler's: it waited if it returned after its ack did.
 struct DispatchParts {
   Duration lease_wait{0}, lease_batching{0}, flow_control{0}, scheduler{0}, other{0};
+  friend bool operator==(const DispatchParts&, const DispatchParts&) = default;
 };
 struct WorkParts {
   Duration handler{0}, ack_wait{0};
+  friend bool operator==(const WorkParts&, const WorkParts&) = default;
 };
 
 // The second view: publish start -> received. Never added to the first.
 struct ServerView {
   Duration accept{0}, commit{0}, queue{0}, stream_wait{0}, wire{0};
+  friend bool operator==(const ServerView&, const ServerView&) = default;
 };
 
 // One hop of a path: from the publish call to the handler's last act.
@@ -58,6 +64,7 @@ struct HopTimes {
   WallTime publish_call{}, publish_start{}, publish_end{}, received{}, callback_start{}, work_end{};
   std::optional<WallTime> accepted, committed, written, read_posted;
   std::optional<WallTime> modack_start, modack_end, ack_called, ack_start, ack_end;
+  friend bool operator==(const HopTimes&, const HopTimes&) = default;
 };
 
 // One leaf-to-root walk through a chain.
@@ -69,9 +76,11 @@ struct Path {
   std::vector<HopTimes> hops;
 
   Duration until_handled{0};                // = the sum of the path stages over the hops
-  std::optional<Duration> until_acked;      // last ack RPC returned; unset while it has not
+  // The last ack RPC of the path returned; unset while the last hop's has not.
+  std::optional<Duration> until_acked;
   Duration StageSum(Stage stage) const;     // over the hops
   StageTime StageTimeSum(Stage stage) const;
+  friend bool operator==(const Path&, const Path&) = default;
 };
 
 }  // namespace hopgap::trace

@@ -1,0 +1,339 @@
+// Acknowledge and ModifyAckDeadline, by call and on streams: the ids are read
+// and classified at the same instant, then applied, then (after a commit, where
+// the request needs one, and an added delay) answered one by one.
+
+
+#include <algorithm>
+
+#include "base/text.h"
+#include "broker/errors.h"
+#include "broker/impl.h"
+#include "pubsub/error_details.h"
+#include "pubsub/limits.h"
+
+namespace hopgap::broker {
+namespace {
+
+using IdState = Subscription::IdState;
+using trace::What;
+
+bool Live(const LeaseRequest::Item& item) { return item.id && item.state == IdState::kLive; }
+
+std::vector<LeaseRequest::Item> ItemsOf(std::vector<std::string>& ids) {
+  std::vector<LeaseRequest::Item> items;
+  items.reserve(ids.size());
+  for (std::string& id : ids) items.push_back({.text = std::move(id), .id = {}, .state = {}, .failed = false, .key = {}});
+  return items;
+}
+
+absl::Status CheckIds(const std::vector<std::string>& ids, size_t wire_size) {
+  if (wire_size > pubsub::kAckRequestBytesMax) return PayloadTooLarge(pubsub::kAckRequestBytesMax);
+  return ids.empty() ? NoAckIds() : absl::OkStatus();
+}
+
+// The answer to a call some of whose ids failed. Clients disagree on ids that
+// are not listed beside INVALID_ARGUMENT, so the good ones are listed too, as
+// transient: their retry is answered OK. What does not fit a trailer makes the
+// whole answer ABORTED, under which every client retries what is not listed.
+std::pair<absl::Status, std::string> FailureOf(const LeaseRequest& request) {
+  pubsub::AckIdFailures failures;
+  for (const LeaseRequest::Item& item : request.items) {
+    if (item.failed) failures.emplace_back(item.text, pubsub::kPermanentInvalidAckId);
+  }
+  const size_t failed = failures.size();
+  for (const LeaseRequest::Item& item : request.items) {
+    if (!item.failed) failures.emplace_back(item.text, pubsub::kTransientUnavailable);
+  }
+  absl::Status status = SomeAckIdsInvalid();
+  std::string details = pubsub::EncodeAckFailures(status, failures);
+  if (details.size() <= pubsub::kDetailsBytesMax) return {status, std::move(details)};
+
+  status = absl::AbortedError(status.message());
+  failures.resize(failed);
+  details = pubsub::EncodeAckFailures(status, failures);
+  while (details.size() > pubsub::kDetailsBytesMax) {
+    // All entries are about as long, so this lands close and then steps.
+    const size_t fits = failures.size() * pubsub::kDetailsBytesMax / details.size();
+    failures.resize(std::min(fits, failures.size() - 1));
+    details = pubsub::EncodeAckFailures(status, failures);
+  }
+  return {status, std::move(details)};
+}
+
+}  // namespace
+
+void Broker::Impl::AcknowledgeCall(Instant now, CallId call, pubsub::AcknowledgeRequest& request, Actions& out) {
+  const absl::StatusOr<Subscription*> subscription = SubscriptionNamed(request.subscription);
+  if (!subscription.ok()) return Reply(call, subscription.status(), out);
+  if (absl::Status status = CheckIds(request.ack_ids, request.wire_size); !status.ok()) {
+    return Reply(call, std::move(status), out);
+  }
+  LeaseRequest ack;
+  ack.call = call;
+  ack.subscription = (*subscription)->id;
+  ack.items = ItemsOf(request.ack_ids);
+  Acknowledge(now, std::move(ack), out);
+}
+
+void Broker::Impl::ModifyAckDeadlineCall(Instant now, CallId call, pubsub::ModifyAckDeadlineRequest& request,
+                                         Actions& out) {
+  const absl::StatusOr<Subscription*> subscription = SubscriptionNamed(request.subscription);
+  if (!subscription.ok()) return Reply(call, subscription.status(), out);
+  if (absl::Status status = CheckIds(request.ack_ids, request.wire_size); !status.ok()) {
+    return Reply(call, std::move(status), out);
+  }
+  const int32_t seconds = request.ack_deadline_seconds;
+  if (seconds < pubsub::kModifyAckDeadlineSecondsMin || seconds > pubsub::kModifyAckDeadlineSecondsMax) {
+    return Reply(call, BadAckDeadline(seconds, pubsub::kModifyAckDeadlineSecondsMin, pubsub::kModifyAckDeadlineSecondsMax),
+                 out);
+  }
+  LeaseRequest modify;
+  modify.ack = false;
+  modify.seconds = seconds;
+  modify.call = call;
+  modify.subscription = (*subscription)->id;
+  modify.items = ItemsOf(request.ack_ids);
+  ModifyAckDeadline(now, std::move(modify), out);
+}
+
+// Takes the ids apart and says what each means now. A standard subscription
+// refuses a call with a malformed id as a whole, before anything is applied.
+absl::Status Broker::Impl::Read(Instant now, Subscription& subscription, LeaseRequest& request) {
+  request.place = subscription.place;
+  request.exactly_once = subscription.exactly_once();
+  request.read = now;
+  for (LeaseRequest::Item& item : request.items) {
+    item.id = ParseAckId(options_.ack_id_key, item.text);
+    const bool strict = !request.exactly_once && request.call;
+    if (!item.id && strict) return MalformedAckId(item.text);
+    if (item.id && item.id->subscription != subscription.id) {
+      const Subscription* other = catalog_.FindSubscription(item.id->subscription);
+      if (other != nullptr && strict) {
+        return absl::InvalidArgumentError(StrCat("The ack ID (ack_id=", item.text, ") belongs to ",
+                                                       other->value.name, ", not to ", subscription.value.name, "."));
+      }
+      item.id.reset();
+    }
+  }
+  Classify(now, subscription, request);
+  return DrawLeg(subscription, request);
+}
+
+void Broker::Impl::Classify(Instant now, Subscription& subscription, LeaseRequest& request) {
+  for (LeaseRequest::Item& item : request.items) {
+    if (!item.id) continue;
+    item.state = subscription.Classify(*item.id, now);
+    const LoggedMessage* message = subscription.Find(item.id->sequence) ? subscription.topic.log.Find(item.id->sequence) : nullptr;
+    if (message != nullptr) item.key = message->key;
+  }
+}
+
+// The added delay of the answer: the largest over the messages that are still
+// here. ResourceExhausted, with nothing counted, if no more can be held.
+absl::Status Broker::Impl::DrawLeg(Subscription& subscription, LeaseRequest& request) {
+  if (subscription.delays == nullptr) return absl::OkStatus();
+  // A standard stream gets no answer that could be held.
+  if (!request.call && !request.exactly_once) return absl::OkStatus();
+  if (holds_ >= options_.held_max) return LimitReached("calls that added delays hold", options_.held_max);
+  const Leg leg = request.ack ? Leg::kAck : Leg::kModack;
+  for (const LeaseRequest::Item& item : request.items) {
+    Delivery* delivery = item.id ? subscription.Find(item.id->sequence) : nullptr;
+    if (delivery == nullptr || delivery->generation == 0) continue;
+    uint32_t& draws = request.ack ? delivery->ack_draws : delivery->modack_draws;
+    const DrawKey& key = subscription.topic.log.Find(item.id->sequence)->draw;
+    request.added = std::max(request.added, subscription.delays->Draw(request.exactly_once, leg, key, draws++));
+  }
+  if (request.added > Duration{0}) ++holds_;
+  return absl::OkStatus();
+}
+
+void Broker::Impl::Acknowledge(Instant now, LeaseRequest ack, Actions& out) {
+  Subscription& subscription = *catalog_.FindSubscription(ack.subscription);
+  Advance(now, subscription);
+  if (absl::Status status = Read(now, subscription, ack); !status.ok()) return Refuse(ack, status, out);
+  TraceAll(now, ack, What::kAckRead, 0);
+  auto request = std::make_shared<LeaseRequest>(std::move(ack));
+  if (request->exactly_once) {
+    AckExactlyOnce(now, subscription, request, out);
+  } else {
+    AckStandard(subscription, *request, out);
+    Applied(now, request, out);
+  }
+  Dispatch(now, subscription, out);
+}
+
+// A standard ack is best effort: it counts unless somebody else has the message
+// now, and nobody waits for its record.
+void Broker::Impl::AckStandard(Subscription& subscription, LeaseRequest& request, Actions& out) {
+  Acked record{.subscription = subscription.id, .deliveries = {}};
+  for (const LeaseRequest::Item& item : request.items) {
+    if (!item.id || item.state == IdState::kUnknown || item.state == IdState::kAckedByThis) continue;
+    // A repeat in the same request finds it finished.
+    const Delivery* delivery = subscription.Find(item.id->sequence);
+    if (delivery == nullptr) continue;
+    if (item.state != IdState::kLive && delivery->state == Delivery::State::kLeased) continue;
+    subscription.FinishAck(item.id->sequence, item.id->generation);
+    record.deliveries.push_back({item.id->sequence, item.id->generation});
+  }
+  if (!record.deliveries.empty()) commits_.Persist({std::move(record)}, nullptr, out);
+}
+
+void Broker::Impl::AckExactlyOnce(Instant now, Subscription& subscription, const SharedRequest& request, Actions& out) {
+  Acked record{.subscription = subscription.id, .deliveries = {}};
+  for (LeaseRequest::Item& item : request->items) {
+    if (Live(item)) {
+      Delivery& delivery = *subscription.Find(item.id->sequence);
+      subscription.NoteReceipt(delivery);
+      if (delivery.state == Delivery::State::kAckPending) continue;  // twice in this request
+      subscription.BeginAck(item.id->sequence, now);
+      record.deliveries.push_back({item.id->sequence, item.id->generation});
+    } else {
+      const bool repeat = item.id && (item.state == IdState::kAckedByThis || item.state == IdState::kAckPending);
+      item.failed = !repeat;
+    }
+  }
+  const std::vector<AckedDelivery> acked = record.deliveries;
+  const Then then = [this, request, acked](Instant at, Actions& after) {
+    Subscription* owner = catalog_.FindSubscription(request->subscription);
+    if (owner != nullptr) {
+      for (const AckedDelivery& delivery : acked) owner->FinishAck(delivery.sequence, delivery.generation);
+    }
+    Applied(at, request, after);
+    // The credit that the acks gave back.
+    if (owner == nullptr || acked.empty()) return;
+    Advance(at, *owner);
+    Dispatch(at, *owner, after);
+  };
+  const bool waits_for_another = std::any_of(request->items.begin(), request->items.end(), [](const auto& item) {
+    return item.state == IdState::kAckPending;
+  });
+  if (!record.deliveries.empty()) return commits_.Persist({std::move(record)}, then, out);
+  if (waits_for_another) return commits_.AfterAwaited(now, then, out);
+  then(now, out);
+}
+
+void Broker::Impl::ModifyAckDeadline(Instant now, LeaseRequest modify, Actions& out) {
+  Subscription& subscription = *catalog_.FindSubscription(modify.subscription);
+  Advance(now, subscription);
+  if (absl::Status status = Read(now, subscription, modify); !status.ok()) return Refuse(modify, status, out);
+  TraceAll(now, modify, What::kLeaseRead, modify.seconds);
+  NoteReceipts(subscription, modify);
+  for (LeaseRequest::Item& item : modify.items) item.failed = modify.exactly_once && !Live(item);
+  auto request = std::make_shared<LeaseRequest>(std::move(modify));
+  const bool any_live = std::any_of(request->items.begin(), request->items.end(), Live);
+  const Duration length = std::chrono::seconds{request->seconds};
+  if (any_live && length > subscription.LeaseLimit()) {
+    ExtendAboveCeiling(now, subscription, request, out);
+  } else {
+    if (request->seconds == 0) {
+      Nack(now, subscription, *request, out);
+    } else {
+      Extend(now, subscription, *request);
+    }
+    Applied(now, request, out);
+  }
+  Dispatch(now, subscription, out);
+}
+
+void Broker::Impl::NoteReceipts(Subscription& subscription, const LeaseRequest& request) {
+  for (const LeaseRequest::Item& item : request.items) {
+    if (!Live(item)) continue;
+    Delivery& delivery = *subscription.Find(item.id->sequence);
+    subscription.NoteReceipt(delivery);
+    if (delivery.receipt_seen || request.seconds == 0) continue;
+    delivery.receipt_seen = true;
+    ++counters_.receipt_modacks;
+  }
+}
+
+// Counted from when the request was read, also when it waited since.
+void Broker::Impl::Extend(Instant now, Subscription& subscription, LeaseRequest& request) {
+  const Instant deadline = request.read + std::chrono::seconds{request.seconds};
+  for (LeaseRequest::Item& item : request.items) {
+    if (!Live(item)) continue;
+    if (deadline > now) {
+      subscription.ExtendLease(item.id->sequence, now, deadline);
+    } else {
+      item.failed = request.exactly_once;
+    }
+  }
+}
+
+// A lease longer than L: L is raised first. Meanwhile the lease gets what L allows.
+void Broker::Impl::ExtendAboveCeiling(Instant now, Subscription& subscription, const SharedRequest& request,
+                                      Actions& out) {
+  ++counters_.modacks_that_waited_for_the_journal;
+  for (const LeaseRequest::Item& item : request->items) {
+    if (Live(item) && subscription.ceiling_durable > Duration{0}) {
+      subscription.ExtendLease(item.id->sequence, now, now + subscription.ceiling_durable);
+    }
+  }
+  EnsureCeiling(subscription, std::chrono::seconds{request->seconds}, out);
+  commits_.AfterAwaited(now, [this, request](Instant at, Actions& after) {
+    Subscription* owner = catalog_.FindSubscription(request->subscription);
+    if (owner == nullptr || stopping_) {
+      return Refuse(*request, owner == nullptr ? absl::NotFoundError("The subscription was deleted.") : Stopping(), after);
+    }
+    Advance(at, *owner);
+    Classify(at, *owner, *request);
+    for (LeaseRequest::Item& item : request->items) item.failed = request->exactly_once && !Live(item);
+    Extend(at, *owner, *request);
+    Applied(at, request, after);
+    Dispatch(at, *owner, after);
+  }, out);
+}
+
+// Beside a failure no nack of a call is applied: the answer lists it as
+// transient, and its repeat would find the lease ended by itself.
+void Broker::Impl::Nack(Instant now, Subscription& subscription, LeaseRequest& request, Actions& out) {
+  if (request.call && request.AnyFailed()) return;
+  Nacked record{.subscription = subscription.id, .deliveries = {}};
+  for (const LeaseRequest::Item& item : request.items) {
+    if (!Live(item) || subscription.Find(item.id->sequence)->state != Delivery::State::kLeased) continue;
+    subscription.EndLease(item.id->sequence, now);
+    Return(now, subscription, item.id->sequence, /*nacked=*/true);
+    record.deliveries.push_back({item.id->sequence, item.id->generation});
+  }
+  if (request.exactly_once && !record.deliveries.empty()) commits_.Persist({std::move(record)}, nullptr, out);
+}
+
+// What the request asked for has happened: hold the answer by its added delay.
+void Broker::Impl::Applied(Instant now, const SharedRequest& request, Actions& out) {
+  for (const LeaseRequest::Item& item : request->items) {
+    if (item.key == trace::MessageKey{}) continue;
+    const uint64_t delivery = trace::DeliveryKey(item.text);
+    const absl::StatusCode code = item.failed ? absl::StatusCode::kInvalidArgument : absl::StatusCode::kOk;
+    Trace(item.key, {.at = now, .delivery = delivery, .value = static_cast<int64_t>(code),
+                     .what = request->ack ? What::kAckCommitted : What::kLeaseApplied, .place = request->place});
+    if (request->added <= Duration{0}) continue;
+    const Leg leg = request->ack ? Leg::kAck : Leg::kModack;
+    Trace(item.key, {.at = now, .delivery = delivery, .value = request->added.count(), .what = What::kDelayAdded,
+                     .place = request->place, .count = static_cast<uint16_t>(leg)});
+  }
+  RunAfter(request->added, now, [this, request](Instant at, Actions& then) { Answer(at, *request, then); }, out);
+}
+
+void Broker::Impl::Answer(Instant now, const LeaseRequest& request, Actions& out) {
+  if (request.added > Duration{0}) --holds_;
+  TraceAll(now, request, request.ack ? What::kAckReplied : What::kLeaseReplied, 0);
+  if (!request.call) return Confirm(request, out);
+  if (!request.AnyFailed()) return Reply(*request.call, pubsub::Slices{}, out);
+  auto [status, details] = FailureOf(request);
+  ReplyWithDetails(*request.call, std::move(status), std::move(details), out);
+}
+
+void Broker::Impl::Refuse(const LeaseRequest& request, const absl::Status& status, Actions& out) {
+  if (request.added > Duration{0}) --holds_;
+  if (request.call) return Reply(*request.call, status, out);
+  ConfirmNone(request, out);
+}
+
+void Broker::Impl::TraceAll(Instant now, const LeaseRequest& request, What what, int64_t value) {
+  for (const LeaseRequest::Item& item : request.items) {
+    if (item.key == trace::MessageKey{}) continue;
+    Trace(item.key, {.at = now, .delivery = trace::DeliveryKey(item.text), .value = value, .what = what,
+                     .place = request.place});
+  }
+}
+
+}  // namespace hopgap::broker

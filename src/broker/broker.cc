@@ -1,0 +1,178 @@
+#include "broker/broker.h"
+
+#include <algorithm>
+
+#include "base/check.h"
+#include "broker/errors.h"
+#include "broker/impl.h"
+
+namespace hopgap::broker {
+
+Broker::Broker(Options options, trace::EventSink& sink) : impl_(std::make_unique<Impl>(std::move(options), sink)) {}
+Broker::~Broker() = default;
+
+absl::Status Broker::Replay(const pubsub::Bytes& record) { return impl_->Replay(record); }
+void Broker::ReplayDone(Instant now) { impl_->ReplayDone(now); }
+void Broker::OnCall(Instant now, CallId call, pubsub::Method method, pubsub::Request request, Actions& out) {
+  impl_->OnCall(now, call, method, std::move(request), out);
+}
+void Broker::OnCallCancelled(Instant now, CallId call, Actions& out) { impl_->OnCallCancelled(now, call, out); }
+void Broker::OnStreamOpen(Instant now, StreamId stream, pubsub::StreamingPullRequest first, Actions& out) {
+  impl_->OnStreamOpen(now, stream, std::move(first), out);
+}
+void Broker::OnStreamRequest(Instant now, StreamId stream, pubsub::StreamingPullRequest request, Actions& out) {
+  impl_->OnStreamRequest(now, stream, std::move(request), out);
+}
+void Broker::OnStreamHalfClosed(Instant now, StreamId stream, Actions& out) {
+  impl_->OnStreamHalfClosed(now, stream, out);
+}
+void Broker::OnStreamGone(Instant now, StreamId stream, Actions& out) { impl_->OnStreamGone(now, stream, out); }
+void Broker::OnWriteDone(Instant now, StreamId stream, Actions& out) { impl_->OnWriteDone(now, stream, out); }
+void Broker::OnPersisted(Instant now, PersistToken token, Actions& out) { impl_->OnPersisted(now, token, out); }
+void Broker::OnDeadline(Instant now, Actions& out) { impl_->OnDeadline(now, out); }
+std::optional<Instant> Broker::NextDeadline() const { return impl_->NextDeadline(); }
+void Broker::Stop(Instant now, Actions& out) { impl_->Stop(now, out); }
+const Counters& Broker::counters() const { return impl_->counters(); }
+
+Broker::Impl::Impl(Options options, trace::EventSink& sink)
+    : options_(std::move(options)), sink_(sink), catalog_(options_, sink), next_message_id_(options_.first_message_id) {}
+
+void Broker::Impl::OnCall(Instant now, CallId call, pubsub::Method method, pubsub::Request request, Actions& out) {
+  using pubsub::Method;
+  calls_[call] = 0;
+  if (stopping_) return Reply(call, Stopping(), out);
+  switch (method) {
+    case Method::kCreateTopic: return CreateTopic(call, std::get<pubsub::CreateTopicRequest>(request).topic, out);
+    case Method::kGetTopic: return GetTopic(call, std::get<pubsub::NameRequest>(request).name, out);
+    case Method::kListTopics: return ListTopics(call, std::get<pubsub::ListRequest>(request), out);
+    case Method::kListTopicSubscriptions:
+      return ListTopicSubscriptions(call, std::get<pubsub::ListRequest>(request), out);
+    case Method::kDeleteTopic: return DeleteTopic(call, std::get<pubsub::NameRequest>(request).name, out);
+    case Method::kPublish: return Publish(now, call, std::get<pubsub::PublishRequest>(std::move(request)), out);
+    case Method::kCreateSubscription:
+      return CreateSubscription(call, std::get<pubsub::CreateSubscriptionRequest>(request).subscription, out);
+    case Method::kGetSubscription: return GetSubscription(call, std::get<pubsub::NameRequest>(request).name, out);
+    case Method::kListSubscriptions: return ListSubscriptions(call, std::get<pubsub::ListRequest>(request), out);
+    case Method::kDeleteSubscription:
+      return DeleteSubscription(call, std::get<pubsub::NameRequest>(request).name, out);
+    case Method::kPull: return Pull(now, call, std::get<pubsub::PullRequest>(request), out);
+    case Method::kAcknowledge: {
+      auto& ack = std::get<pubsub::AcknowledgeRequest>(request);
+      return AcknowledgeCall(now, call, ack, out);
+    }
+    case Method::kModifyAckDeadline: {
+      auto& modify = std::get<pubsub::ModifyAckDeadlineRequest>(request);
+      return ModifyAckDeadlineCall(now, call, modify, out);
+    }
+    case Method::kStreamingPull: break;
+  }
+  HOPGAP_CHECK(false, "StreamingPull is no unary call");
+}
+
+void Broker::Impl::OnCallCancelled(Instant, CallId call, Actions&) {
+  const auto found = calls_.find(call);
+  if (found == calls_.end()) return;
+  const Incarnation waits_at = found->second;
+  calls_.erase(found);
+  if (waits_at == 0) return;
+  std::deque<WaitingPull>& pulls = catalog_.FindSubscription(waits_at)->pulls;
+  std::erase_if(pulls, [call](const WaitingPull& pull) { return pull.call == call; });
+  --waiting_pulls_;
+  DropStalePullDeadlines();
+}
+
+void Broker::Impl::ReplyWithDetails(CallId call, absl::Status status, std::string details, Actions& out) {
+  if (calls_.erase(call) == 0) return;
+  out.push_back(
+      {.kind = Action::Kind::kReply, .call = call, .status = std::move(status), .details = std::move(details)});
+}
+
+void Broker::Impl::Reply(CallId call, absl::Status status, Actions& out) {
+  ReplyWithDetails(call, std::move(status), {}, out);
+}
+
+void Broker::Impl::Reply(CallId call, pubsub::Slices payload, Actions& out) {
+  if (!calls_.contains(call)) return;
+  ReplyWithDetails(call, absl::OkStatus(), {}, out);
+  out.back().payload = std::move(payload);
+}
+
+void Broker::Impl::RunAfter(Duration delay, Instant now, Then then, Actions& out) {
+  if (delay <= Duration{0}) return then(now, out);
+  held_.Add(now + delay, std::move(then));
+}
+
+void Broker::Impl::Trace(const trace::MessageKey& key, trace::Event event) {
+  if (key == trace::MessageKey{}) return;
+  event.message = key;
+  sink_.Record(event);
+}
+
+void Broker::Impl::UpdateWake(Subscription& subscription) {
+  const std::optional<Instant> next = subscription.NextDeadline();
+  if (next == subscription.wake) return;
+  if (subscription.wake) wakes_.erase({*subscription.wake, subscription.id});
+  if (next) wakes_.emplace(*next, subscription.id);
+  subscription.wake = next;
+}
+
+void Broker::Impl::OnDeadline(Instant now, Actions& out) {
+  while (std::optional<Then> then = held_.TakeDue(now)) (*then)(now, out);
+  if (stopping_) return;
+  while (!wakes_.empty() && wakes_.begin()->first <= now) {
+    Subscription& subscription = *catalog_.FindSubscription(wakes_.begin()->second);
+    Advance(now, subscription);
+    Dispatch(now, subscription, out);
+  }
+  AnswerDuePulls(now, out);
+}
+
+// A pull that was answered or cancelled leaves its deadline behind.
+void Broker::Impl::DropStalePullDeadlines() {
+  const auto stale = [this](CallId call) {
+    const auto found = calls_.find(call);
+    return found == calls_.end() || found->second == 0;
+  };
+  while (!pull_deadlines_.empty() && stale(pull_deadlines_.front().second)) pull_deadlines_.pop_front();
+}
+
+void Broker::Impl::AnswerDuePulls(Instant now, Actions& out) {
+  for (DropStalePullDeadlines(); !pull_deadlines_.empty() && pull_deadlines_.front().first <= now;
+       DropStalePullDeadlines()) {
+    const CallId call = pull_deadlines_.front().second;
+    std::deque<WaitingPull>& pulls = catalog_.FindSubscription(calls_[call])->pulls;
+    std::erase_if(pulls, [call](const WaitingPull& pull) { return pull.call == call; });
+    --waiting_pulls_;
+    Reply(call, pubsub::EncodePullResponse({}), out);
+  }
+}
+
+std::optional<Instant> Broker::Impl::NextDeadline() const {
+  std::optional<Instant> next = held_.NextDue();
+  if (stopping_) return next;
+  if (!wakes_.empty()) next = std::min(next.value_or(kNever), wakes_.begin()->first);
+  if (!pull_deadlines_.empty()) next = std::min(next.value_or(kNever), pull_deadlines_.front().first);
+  return next;
+}
+
+void Broker::Impl::Stop(Instant now, Actions& out) {
+  if (stopping_) return;
+  stopping_ = true;
+  // A held request is refused; a held answer is true already and goes out.
+  while (std::optional<Then> then = held_.TakeDue(kNever)) (*then)(now, out);
+  CleanStop clean;
+  for (Subscription* subscription : catalog_.Subscriptions()) {
+    for (const WaitingPull& pull : subscription->pulls) Reply(pull.call, pubsub::EncodePullResponse({}), out);
+    waiting_pulls_ -= subscription->pulls.size();
+    subscription->pulls.clear();
+    CloseAllStreams(*subscription, Stopping(), out);
+    if (!subscription->exactly_once()) continue;
+    subscription->ForEachLease(now, [&](const AckedDelivery& delivery, Duration remaining) {
+      clean.leases.push_back({subscription->id, delivery, remaining});
+    });
+  }
+  pull_deadlines_.clear();
+  commits_.Persist({std::move(clean)}, [](Instant, Actions&) {}, out);
+}
+
+}  // namespace hopgap::broker

@@ -1,0 +1,95 @@
+#pragma once
+
+#include <absl/container/flat_hash_map.h>
+#include <absl/status/statusor.h>
+
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/draw.h"
+#include "broker/broker.h"
+#include "broker/subscription.h"
+#include "broker/topic_log.h"
+
+namespace hopgap::broker {
+
+struct Topic {
+  Topic(Incarnation incarnation, pubsub::Topic resource, size_t& retained)
+      : id(incarnation), value(std::move(resource)), log(retained) {}
+
+  const Incarnation id;
+  pubsub::Topic value;
+  TopicLog log;
+  std::vector<Subscription*> subscriptions;   // in the order of creation
+  std::string project;
+  uint16_t place = 0;
+  const Delays* delays = nullptr;
+  uint64_t arrivals = 0;                      // messages that ever came, in the order in which they did
+  Instant keyed_due{Duration::min()};         // the latest due of a held request with an ordering key
+  bool deleted = false;                       // by name; lives on while a subscription does
+};
+
+// One page of a list: names in order, and where the next page begins.
+struct Page {
+  std::vector<std::string> names;
+  std::string next_page_token;
+};
+
+// The topics and subscriptions by name and by incarnation. Owns them.
+class Catalog {
+ public:
+  // Every place an event can name costs a number that is never given back.
+  static constexpr size_t kPlacesMax = 50'000;
+
+  // Both outlive the catalog.
+  Catalog(const Broker::Options& options, trace::EventSink& sink) : options_(options), sink_(sink) {}
+
+  Incarnation NextIncarnation() { return ++last_incarnation_; }
+
+  // ResourceExhausted if there is no place for it. Requires: the name is valid and free.
+  absl::Status AddTopic(Incarnation id, pubsub::Topic value);
+  // Its subscriptions keep their backlog.
+  void DeleteTopic(Topic& topic);
+  Topic* FindTopic(std::string_view name);
+  Topic* FindTopic(Incarnation id);
+
+  absl::Status AddSubscription(Incarnation id, pubsub::Subscription value, Topic& topic, Sequence first, Sequence bound,
+                               Duration ceiling);
+  void DeleteSubscription(Subscription& subscription);
+  Subscription* FindSubscription(std::string_view name);
+  Subscription* FindSubscription(Incarnation id);
+  std::vector<Subscription*> Subscriptions() const;  // in the order of incarnations
+
+  // Pages of names. InvalidArgument for a bad size or token; a token is good
+  // for ever, whatever was deleted since, but only for the list that gave it.
+  absl::StatusOr<Page> ListTopics(std::string_view project, int32_t page_size, std::string_view token) const;
+  absl::StatusOr<Page> ListSubscriptions(std::string_view project, int32_t page_size, std::string_view token) const;
+  absl::StatusOr<Page> ListTopicSubscriptions(const Topic& topic, int32_t page_size, std::string_view token) const;
+
+  size_t retained_bytes() const { return retained_; }
+
+ private:
+  using Names = std::map<std::string, Incarnation, std::less<>>;
+  absl::StatusOr<uint16_t> PlaceFor(std::string_view project, std::string_view name);
+  const Delays* DelaysFor(const std::string& project) const;
+  void ForgetIfUnused(Topic& topic);
+  absl::StatusOr<Page> List(const Names& names, std::string_view prefix, int32_t page_size,
+                            std::string_view token) const;
+  std::string PageToken(std::string_view prefix, std::string_view last) const;
+  absl::StatusOr<std::string> ParsePageToken(std::string_view prefix, std::string_view token) const;
+
+  const Broker::Options& options_;
+  trace::EventSink& sink_;
+  size_t retained_ = 0;
+  Incarnation last_incarnation_ = 0;
+  Names topic_names_, subscription_names_;
+  std::map<std::string, uint16_t, std::less<>> places_;  // by "project name": a name made again is the same place
+  // Subscriptions are declared last: they go first, and let go of their topics' messages.
+  absl::flat_hash_map<Incarnation, std::unique_ptr<Topic>> topics_;
+  std::map<Incarnation, std::unique_ptr<Subscription>> subscriptions_;
+};
+
+}  // namespace hopgap::broker

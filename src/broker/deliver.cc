@@ -1,0 +1,237 @@
+// Who gets what, and when: expiry and added delays, unary Pull, the streams in
+// turn, and what has to be in the journal before it.
+
+#include <algorithm>
+
+#include "broker/errors.h"
+#include "broker/impl.h"
+#include "pubsub/limits.h"
+#include "pubsub/names.h"
+
+namespace hopgap::broker {
+namespace {
+
+// Generations committed in one group, and the ready messages up to which more
+// are committed ahead.
+constexpr size_t kGenerationsPerGroup = 1000;
+
+}  // namespace
+
+void Broker::Impl::Pull(Instant now, CallId call, const pubsub::PullRequest& request, Actions& out) {
+  const absl::StatusOr<Subscription*> found = SubscriptionNamed(request.subscription);
+  if (!found.ok()) return Reply(call, found.status(), out);
+  if (request.max_messages < pubsub::kPullMessagesMin) return Reply(call, BadArgument("max_messages"), out);
+  if (waiting_pulls_ >= options_.waiting_pulls_max) {
+    return Reply(call, LimitReached("waiting pulls", options_.waiting_pulls_max), out);
+  }
+  Subscription& subscription = **found;
+  const int32_t count = std::min(request.max_messages, pubsub::kPullMessagesMax);
+  subscription.pulls.push_back(
+      {.call = call, .messages_max = static_cast<size_t>(count), .immediately = request.return_immediately});
+  calls_[call] = subscription.id;
+  ++waiting_pulls_;
+  pull_deadlines_.emplace_back(now + options_.pull_wait, call);
+  Advance(now, subscription);
+  EnsureCeiling(subscription, subscription.ack_deadline(), out);
+  Dispatch(now, subscription, out);
+}
+
+// Brings the subscription to `now`: what expired is ready again, what a delay
+// held is let go. Every look at a lease comes after it.
+void Broker::Impl::Advance(Instant now, Subscription& subscription) {
+  for (Sequence sequence : subscription.TakeExpired(now)) Return(now, subscription, sequence, /*nacked=*/false);
+  subscription.ReleaseDelayed(now);
+}
+
+// A lease has ended without an ack.
+void Broker::Impl::Return(Instant now, Subscription& subscription, Sequence sequence, bool nacked) {
+  const Delivery& delivery = *subscription.Find(sequence);
+  // A hold is no delivery of this process: no attempt, no event, no new draw.
+  if (delivery.held_after_restart) return subscription.MakeDeliverable(sequence, now, now);
+  if (!nacked) ++counters_.expired_leases;
+  const LoggedMessage& message = *subscription.topic.log.Find(sequence);
+  if (message.key != trace::MessageKey{}) {
+    const std::string ack_id = FormatAckId(options_.ack_id_key, {subscription.id, sequence, delivery.generation});
+    Trace(message.key, {.at = now, .delivery = trace::DeliveryKey(ack_id), .value = nacked ? 1 : 0,
+                        .what = trace::What::kReturned, .place = subscription.place});
+  }
+  const Duration delay = DrawDeliver(now, subscription, sequence);
+  subscription.MakeDeliverable(sequence, now, now + delay);
+}
+
+Duration Broker::Impl::DrawDeliver(Instant now, Subscription& subscription, Sequence sequence) {
+  if (subscription.delays == nullptr) return Duration{0};
+  const LoggedMessage& message = *subscription.topic.log.Find(sequence);
+  Delivery& delivery = *subscription.Find(sequence);
+  const Duration delay =
+      subscription.delays->Draw(subscription.exactly_once(), Leg::kDeliver, message.draw, delivery.deliver_draws++);
+  if (delay > Duration{0}) {
+    Trace(message.key, {.at = now, .value = delay.count(), .what = trace::What::kDelayAdded,
+                        .place = subscription.place, .count = static_cast<uint16_t>(Leg::kDeliver)});
+  }
+  return delay;
+}
+
+void Broker::Impl::Dispatch(Instant now, Subscription& subscription, Actions& out) {
+  if (!stopping_) {
+    ServePulls(now, subscription, out);
+    ServeStreams(now, subscription, out);
+    JournalAhead(now, subscription, out);
+    AnswerPullsThatNeedNotWait(subscription, out);
+  }
+  UpdateWake(subscription);
+}
+
+void Broker::Impl::ServePulls(Instant now, Subscription& subscription, Actions& out) {
+  const Duration lease = subscription.ack_deadline();
+  while (!subscription.pulls.empty() && subscription.ready() > 0 && lease <= subscription.LeaseLimit()) {
+    const WaitingPull pull = subscription.pulls.front();
+    subscription.pulls.pop_front();
+    --waiting_pulls_;
+    const std::vector<Sequence> taken =
+        subscription.TakeReady({.count = std::min(pull.messages_max, options_.messages_per_response_max),
+                                .bytes_max = std::numeric_limits<int64_t>::max(),
+                                .response_bytes_max = options_.bytes_per_response_max,
+                                .avoid = {}});
+    std::vector<pubsub::ReceivedMessage> messages;
+    messages.reserve(taken.size());
+    for (Sequence sequence : taken) {
+      messages.push_back(Send(now, subscription, sequence, lease, nullptr, taken.size()));
+    }
+    Reply(pull.call, pubsub::EncodePullResponse(messages), out);
+  }
+  DropStalePullDeadlines();
+}
+
+bool Broker::Impl::Gated(const Subscription& subscription) const {
+  return options_.response_policy == ResponsePolicy::kGated && subscription.exactly_once();
+}
+
+// Each stream that can take part gets its share of what is ready; what one has
+// no credit for goes round again.
+void Broker::Impl::ServeStreams(Instant now, Subscription& subscription, Actions& out) {
+  while (subscription.ready() > 0) {
+    const std::vector<Stream*> eligible = subscription.streams.Eligible(subscription.LeaseLimit());
+    if (eligible.empty()) return;
+    const size_t share = (subscription.ready() + eligible.size() - 1) / eligible.size();
+    bool wrote = false;
+    for (Stream* stream : eligible) {
+      wrote |= WriteMessages(now, subscription, *stream, share, eligible.size() == 1, out);
+    }
+    if (!wrote) return;
+  }
+}
+
+bool Broker::Impl::WriteMessages(Instant now, Subscription& subscription, Stream& stream, size_t share, bool alone,
+                                 Actions& out) {
+  Subscription::TakeLimits limits{.count = std::min(share, options_.messages_per_response_max),
+                                  .bytes_max = std::numeric_limits<int64_t>::max(),
+                                  .response_bytes_max = options_.bytes_per_response_max,
+                                  .avoid = {}};
+  if (stream.messages_max > 0) {
+    limits.count = std::min(limits.count, static_cast<size_t>(stream.messages_max - stream.messages));
+  }
+  if (stream.bytes_max > 0) limits.bytes_max = stream.bytes_max - stream.bytes;
+  if (!alone) limits.avoid = stream.id;
+  const std::vector<Sequence> taken = subscription.TakeReady(limits);
+  if (taken.empty()) return false;
+
+  ++stream.responses;
+  std::vector<pubsub::ReceivedMessage> messages;
+  messages.reserve(taken.size());
+  for (Sequence sequence : taken) {
+    messages.push_back(Send(now, subscription, sequence, stream.lease, &stream, taken.size()));
+    stream.bytes += subscription.Find(sequence)->bytes;
+  }
+  stream.messages += static_cast<int64_t>(taken.size());
+  if (Gated(subscription)) stream.gated_by = stream.responses;
+  Write(subscription, stream, std::move(messages), out);
+  subscription.streams.Served(stream);
+  return true;
+}
+
+// Starts the lease and makes the message as the subscriber sees it. `stream` is
+// null for a unary pull.
+pubsub::ReceivedMessage Broker::Impl::Send(Instant now, Subscription& subscription, Sequence sequence, Duration lease,
+                                           const Stream* stream, size_t count) {
+  const LoggedMessage& message = *subscription.topic.log.Find(sequence);
+  const bool held = subscription.Find(sequence)->held_after_restart;
+  const Generation generation =
+      subscription.StartLease(sequence, now, lease, stream ? std::optional(stream->id) : std::nullopt,
+                              stream ? stream->responses : 0);
+  if (generation > 1 && !held) ++counters_.redeliveries;
+  pubsub::ReceivedMessage received{.ack_id = FormatAckId(options_.ack_id_key, {subscription.id, sequence, generation}),
+                                   .message = message.message,
+                                   .delivery_attempt = 0};
+  if (message.key != trace::MessageKey{}) {
+    Trace(message.key, {.at = now, .delivery = trace::DeliveryKey(received.ack_id),
+                        .rpc = stream ? stream->responses : 0, .what = trace::What::kWritten,
+                        .place = subscription.place, .stream = stream ? stream->ordinal : uint16_t{0},
+                        .count = static_cast<uint16_t>(count)});
+  }
+  return received;
+}
+
+// What has to be durable before more can be sent, if anybody wants more.
+void Broker::Impl::JournalAhead(Instant now, Subscription& subscription, Actions& out) {
+  if (!subscription.exactly_once() || !subscription.Wants()) return;
+  if (subscription.awaits_generation() && subscription.ready() < kGenerationsPerGroup) {
+    const std::vector<AckedDelivery> next = subscription.TakeAwaitingGeneration(kGenerationsPerGroup);
+    commits_.Persist({Redelivered{.subscription = subscription.id, .deliveries = next}},
+                     [this, id = subscription.id, next](Instant at, Actions& then) {
+                       Subscription* owner = catalog_.FindSubscription(id);
+                       if (owner == nullptr) return;
+                       owner->OnGenerations(next);
+                       Advance(at, *owner);
+                       Dispatch(at, *owner, then);
+                     },
+                     out);
+  }
+  const std::deque<Sequence>& waiting = subscription.awaiting_bound();
+  SendBound& bound = subscription.bound;
+  if (waiting.empty() || bound.raising() || subscription.ready() > bound.step() / 2) return;
+  const auto prefix = static_cast<std::ptrdiff_t>(std::min(waiting.size(), options_.messages_per_response_max));
+  const Sequence needed = *std::max_element(waiting.begin(), waiting.begin() + prefix) + 1;
+  const Sequence raised = bound.Raise(needed, now);
+  commits_.Persist({SendBoundRaised{.subscription = subscription.id, .bound = raised}},
+                   [this, id = subscription.id, raised](Instant at, Actions& then) {
+                     Subscription* owner = catalog_.FindSubscription(id);
+                     if (owner == nullptr) return;
+                     counters_.send_bound_waits += owner->OnBoundDurable(raised);
+                     Advance(at, *owner);
+                     Dispatch(at, *owner, then);
+                   },
+                   out);
+}
+
+// A pull that asked not to wait still gets what a commit under way sets free.
+void Broker::Impl::AnswerPullsThatNeedNotWait(Subscription& subscription, Actions& out) {
+  if (subscription.commit_under_way()) return;
+  std::deque<WaitingPull>& pulls = subscription.pulls;
+  for (const WaitingPull& pull : pulls) {
+    if (!pull.immediately) continue;
+    Reply(pull.call, pubsub::EncodePullResponse({}), out);
+    --waiting_pulls_;
+  }
+  std::erase_if(pulls, [](const WaitingPull& pull) { return pull.immediately; });
+  DropStalePullDeadlines();
+}
+
+// L: raised, once, before any lease is longer. Leases of that length start, and
+// streams that grant them take part, when it is durable.
+void Broker::Impl::EnsureCeiling(Subscription& subscription, Duration length, Actions& out) {
+  if (!subscription.exactly_once() || length <= subscription.ceiling) return;
+  const Duration raised = std::max(length, subscription.ceiling_floor);
+  subscription.ceiling = raised;
+  commits_.Persist({LeaseCeilingRaised{.subscription = subscription.id, .ceiling = raised}},
+                   [this, id = subscription.id, raised](Instant at, Actions& then) {
+                     Subscription* owner = catalog_.FindSubscription(id);
+                     if (owner == nullptr) return;
+                     owner->ceiling_durable = std::max(owner->ceiling_durable, raised);
+                     Advance(at, *owner);
+                     Dispatch(at, *owner, then);
+                   },
+                   out);
+}
+
+}  // namespace hopgap::broker

@@ -1,0 +1,168 @@
+#pragma once
+
+#include <absl/container/flat_hash_map.h>
+
+#include <deque>
+#include <memory>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "broker/broker.h"
+#include "broker/catalog.h"
+#include "broker/commits.h"
+#include "broker/held.h"
+#include "broker/lease_request.h"
+
+namespace hopgap::broker {
+
+// The broker's parts put together. Its methods stand in several files, by what
+// they answer: broker.cc (calls, time, stop), admin.cc (resources), publish.cc,
+// acks.cc (Acknowledge, ModifyAckDeadline), streams.cc, deliver.cc (who gets
+// what, Pull), replay.cc.
+class Broker::Impl {
+ public:
+  Impl(Options options, trace::EventSink& sink);
+
+  absl::Status Replay(const pubsub::Bytes& record);
+  void ReplayDone(Instant now);
+  void OnCall(Instant now, CallId call, pubsub::Method method, pubsub::Request request, Actions& out);
+  void OnCallCancelled(Instant now, CallId call, Actions& out);
+  void OnStreamOpen(Instant now, StreamId stream, pubsub::StreamingPullRequest first, Actions& out);
+  void OnStreamRequest(Instant now, StreamId stream, pubsub::StreamingPullRequest request, Actions& out);
+  void OnStreamHalfClosed(Instant now, StreamId stream, Actions& out);
+  void OnStreamGone(Instant now, StreamId stream, Actions& out);
+  void OnWriteDone(Instant now, StreamId stream, Actions& out);
+  void OnPersisted(Instant now, PersistToken token, Actions& out) { commits_.OnPersisted(now, token, out); }
+  void OnDeadline(Instant now, Actions& out);
+  std::optional<Instant> NextDeadline() const;
+  void Stop(Instant now, Actions& out);
+  const Counters& counters() const { return counters_; }
+
+ private:
+  // broker.cc. A reply to a call that was cancelled or answered is dropped.
+  void Reply(CallId call, absl::Status status, Actions& out);
+  void Reply(CallId call, pubsub::Slices payload, Actions& out);
+  void ReplyWithDetails(CallId call, absl::Status status, std::string details, Actions& out);
+  void RunAfter(Duration delay, Instant now, Then then, Actions& out);
+  void Trace(const trace::MessageKey& key, trace::Event event);
+  void UpdateWake(Subscription& subscription);
+  void AnswerDuePulls(Instant now, Actions& out);
+  void DropStalePullDeadlines();
+
+  // admin.cc
+  void CreateTopic(CallId call, pubsub::Topic topic, Actions& out);
+  void CreateSubscription(CallId call, pubsub::Subscription subscription, Actions& out);
+  void GetTopic(CallId call, const std::string& name, Actions& out);
+  void GetSubscription(CallId call, const std::string& name, Actions& out);
+  void DeleteTopic(CallId call, const std::string& name, Actions& out);
+  void DeleteSubscription(CallId call, const std::string& name, Actions& out);
+  void ListTopics(CallId call, const pubsub::ListRequest& request, Actions& out);
+  void ListSubscriptions(CallId call, const pubsub::ListRequest& request, Actions& out);
+  void ListTopicSubscriptions(CallId call, const pubsub::ListRequest& request, Actions& out);
+  absl::StatusOr<Topic*> TopicNamed(const std::string& name);
+  absl::StatusOr<Subscription*> SubscriptionNamed(const std::string& name);
+
+  // publish.cc
+  struct PendingPublish;
+  void Publish(Instant now, CallId call, pubsub::PublishRequest request, Actions& out);
+  void Accept(Instant now, Topic& topic, std::vector<pubsub::Message> messages, PendingPublish& publish);
+  void DrawPublishLegs(const Topic& topic, PendingPublish& publish) const;
+  void Append(Instant now, const std::shared_ptr<PendingPublish>& publish, Actions& out);
+  std::vector<SendBoundRaised> RaiseBounds(Instant now, const Topic& topic) const;
+  void OnPublished(Instant now, const std::shared_ptr<PendingPublish>& publish, Actions& out);
+  void FinishPublish(Instant now, PendingPublish& publish, Actions& out);
+  void RecordPublish(Instant now, const PendingPublish& publish, trace::What what);
+
+  // acks.cc. Each request is read, applied (after a commit where one is
+  // needed), held by its added delay, and answered.
+  void AcknowledgeCall(Instant now, CallId call, pubsub::AcknowledgeRequest& request, Actions& out);
+  void ModifyAckDeadlineCall(Instant now, CallId call, pubsub::ModifyAckDeadlineRequest& request, Actions& out);
+  void Acknowledge(Instant now, LeaseRequest request, Actions& out);
+  void ModifyAckDeadline(Instant now, LeaseRequest request, Actions& out);
+  using SharedRequest = std::shared_ptr<LeaseRequest>;  // shared: what waits is a copyable function
+  absl::Status Read(Instant now, Subscription& subscription, LeaseRequest& request);
+  absl::Status DrawLeg(Subscription& subscription, LeaseRequest& request);
+  void Classify(Instant now, Subscription& subscription, LeaseRequest& request);
+  void AckStandard(Subscription& subscription, LeaseRequest& request, Actions& out);
+  void AckExactlyOnce(Instant now, Subscription& subscription, const SharedRequest& request, Actions& out);
+  void Extend(Instant now, Subscription& subscription, LeaseRequest& request);
+  void ExtendAboveCeiling(Instant now, Subscription& subscription, const SharedRequest& request, Actions& out);
+  void Nack(Instant now, Subscription& subscription, LeaseRequest& request, Actions& out);
+  void NoteReceipts(Subscription& subscription, const LeaseRequest& request);
+  void Applied(Instant now, const SharedRequest& request, Actions& out);
+  void Answer(Instant now, const LeaseRequest& request, Actions& out);
+  void Refuse(const LeaseRequest& request, const absl::Status& status, Actions& out);
+  void TraceAll(Instant now, const LeaseRequest& request, trace::What what, int64_t value);
+
+  // streams.cc
+  struct Found {
+    Subscription* subscription = nullptr;
+    Stream* stream = nullptr;
+  };
+  Found FindStream(StreamId stream);
+  void ApplyStreamAcks(Instant now, Subscription& subscription, Stream& stream, pubsub::StreamingPullRequest& request,
+                       Actions& out);
+  void Confirm(const LeaseRequest& request, Actions& out);
+  void ConfirmNone(const LeaseRequest& request, Actions& out);
+  void CloseStream(Subscription& subscription, Stream& stream, absl::Status status, Actions& out);
+  void CloseAllStreams(Subscription& subscription, const absl::Status& status, Actions& out);
+  void Flush(Subscription& subscription, Stream& stream, Actions& out);
+  void Write(Subscription& subscription, Stream& stream, std::vector<pubsub::ReceivedMessage> messages, Actions& out);
+
+  // deliver.cc
+  void Pull(Instant now, CallId call, const pubsub::PullRequest& request, Actions& out);
+  void Advance(Instant now, Subscription& subscription);
+  void Return(Instant now, Subscription& subscription, Sequence sequence, bool nacked);
+  Duration DrawDeliver(Instant now, Subscription& subscription, Sequence sequence);
+  void Dispatch(Instant now, Subscription& subscription, Actions& out);
+  void ServePulls(Instant now, Subscription& subscription, Actions& out);
+  void ServeStreams(Instant now, Subscription& subscription, Actions& out);
+  bool WriteMessages(Instant now, Subscription& subscription, Stream& stream, size_t share, bool alone, Actions& out);
+  pubsub::ReceivedMessage Send(Instant now, Subscription& subscription, Sequence sequence, Duration lease,
+                               const Stream* stream, size_t count);
+  void JournalAhead(Instant now, Subscription& subscription, Actions& out);
+  void AnswerPullsThatNeedNotWait(Subscription& subscription, Actions& out);
+  void EnsureCeiling(Subscription& subscription, Duration length, Actions& out);
+  bool Gated(const Subscription& subscription) const;
+
+  // replay.cc
+  absl::Status Apply(TopicCreated& record);
+  absl::Status Apply(TopicDeleted& record);
+  absl::Status Apply(SubscriptionCreated& record);
+  absl::Status Apply(SubscriptionDeleted& record);
+  absl::Status Apply(Published& record);
+  absl::Status Apply(Acked& record);
+  absl::Status Apply(Redelivered& record);
+  absl::Status Apply(SendBoundRaised& record);
+  absl::Status Apply(LeaseCeilingRaised& record);
+  absl::Status Apply(Nacked& record);
+  absl::Status Apply(LeaseLength& record);
+  absl::Status Apply(CleanStop& record);
+
+  const Options options_;
+  trace::EventSink& sink_;
+  Catalog catalog_;
+  Commits commits_;
+  Held held_;
+  Counters counters_;
+
+  uint64_t next_message_id_;
+  size_t held_publish_bytes_ = 0;      // of requests that a delay holds before they are in a log
+  size_t holds_ = 0;                   // calls that have a place in held_, or will
+  bool stopping_ = false;
+
+  // Calls without an answer, and where a Pull waits (0: it does not).
+  absl::flat_hash_map<CallId, Incarnation> calls_;
+  size_t waiting_pulls_ = 0;
+  std::deque<std::pair<Instant, CallId>> pull_deadlines_;   // in order: every wait is as long
+
+  absl::flat_hash_map<StreamId, Incarnation> streams_;
+  // Their subscription is gone and their last write is not done.
+  absl::flat_hash_map<StreamId, absl::Status> orphans_;
+  std::set<std::pair<Instant, Incarnation>> wakes_;         // when a subscription has something to do
+  std::optional<std::vector<CleanStop::Lease>> clean_stop_;  // replay: the last record, if it is one
+};
+
+}  // namespace hopgap::broker

@@ -1,0 +1,36 @@
+#include "broker/interval_set.h"
+
+#include <iterator>
+
+namespace hopgap::broker {
+
+bool IntervalSet::Insert(uint64_t number) {
+  auto next = end_by_start_.upper_bound(number);
+  if (next != end_by_start_.begin()) {
+    auto previous = std::prev(next);
+    if (number < previous->second) return false;
+    if (number == previous->second) {
+      ++previous->second;
+      if (next != end_by_start_.end() && next->first == previous->second) {
+        previous->second = next->second;
+        end_by_start_.erase(next);
+      }
+      return true;
+    }
+  }
+  if (next != end_by_start_.end() && next->first == number + 1) {
+    auto node = end_by_start_.extract(next);
+    node.key() = number;
+    end_by_start_.insert(std::move(node));
+    return true;
+  }
+  end_by_start_.emplace_hint(next, number, number + 1);
+  return true;
+}
+
+bool IntervalSet::Contains(uint64_t number) const {
+  auto next = end_by_start_.upper_bound(number);
+  return next != end_by_start_.begin() && number < std::prev(next)->second;
+}
+
+}  // namespace hopgap::broker

@@ -1,0 +1,282 @@
+#include "broker/journal_record.h"
+
+
+#include "base/text.h"
+#include "pubsub/wire.h"
+
+namespace hopgap::broker {
+namespace {
+
+using pubsub::Bytes;
+using pubsub::Slices;
+using pubsub::WireField;
+using pubsub::WireReader;
+using pubsub::WireType;
+using pubsub::WireWriter;
+
+// Field 1 of every record is its type; the numbers are for ever.
+enum class RecordType : uint64_t {
+  kTopicCreated = 1,
+  kTopicDeleted,
+  kSubscriptionCreated,
+  kSubscriptionDeleted,
+  kPublished,
+  kAcked,
+  kRedelivered,
+  kSendBoundRaised,
+  kLeaseCeilingRaised,
+  kNacked,
+  kLeaseLength,
+  kCleanStop,
+};
+constexpr uint32_t kType = 1;
+constexpr uint32_t kOwner = 2;     // incarnation of the topic or subscription
+constexpr uint32_t kValue = 3;     // resource, delivery, message or lease, possibly repeated
+constexpr uint32_t kNumber = 4;    // first sequence, bound or length
+constexpr uint32_t kTopic = 5;
+constexpr uint32_t kSendBound = 6;
+constexpr uint32_t kCeiling = 7;
+
+// Inside a delivery or a lease.
+constexpr uint32_t kSequence = 1;
+constexpr uint32_t kGeneration = 2;
+constexpr uint32_t kLeaseOwner = 3;
+constexpr uint32_t kRemaining = 4;
+
+std::string Head(RecordType type, Incarnation owner) {
+  std::string out;
+  WireWriter writer(out);
+  writer.Varint(kType, static_cast<uint64_t>(type));
+  if (owner != 0) writer.Varint(kOwner, owner);
+  return out;
+}
+
+std::string EncodeDelivery(const AckedDelivery& delivery) {
+  std::string out;
+  WireWriter writer(out);
+  writer.Varint(kSequence, delivery.sequence);
+  writer.Varint(kGeneration, delivery.generation);
+  return out;
+}
+
+Slices Whole(std::string text) { return Slices{Bytes(std::move(text))}; }
+
+Slices EncodeDeliveries(RecordType type, Incarnation owner, const std::vector<AckedDelivery>& deliveries) {
+  std::string out = Head(type, owner);
+  WireWriter writer(out);
+  for (const AckedDelivery& delivery : deliveries) writer.Text(kValue, EncodeDelivery(delivery));
+  return Whole(std::move(out));
+}
+
+Slices EncodeNumber(RecordType type, Incarnation owner, uint64_t number) {
+  std::string out = Head(type, owner);
+  WireWriter(out).Varint(kNumber, number);
+  return Whole(std::move(out));
+}
+
+struct Encoder {
+  Slices operator()(const TopicCreated& r) const {
+    std::string out = Head(RecordType::kTopicCreated, r.topic);
+    WireWriter(out).Text(kValue, pubsub::Encode(r.value));
+    return Whole(std::move(out));
+  }
+  Slices operator()(const TopicDeleted& r) const { return Whole(Head(RecordType::kTopicDeleted, r.topic)); }
+  Slices operator()(const SubscriptionCreated& r) const {
+    std::string out = Head(RecordType::kSubscriptionCreated, r.subscription);
+    WireWriter writer(out);
+    writer.Text(kValue, pubsub::Encode(r.value));
+    writer.Varint(kNumber, r.first);
+    writer.Varint(kTopic, r.topic);
+    writer.Varint(kSendBound, r.send_bound);
+    writer.Signed(kCeiling, r.lease_ceiling.count());
+    return Whole(std::move(out));
+  }
+  Slices operator()(const SubscriptionDeleted& r) const {
+    return Whole(Head(RecordType::kSubscriptionDeleted, r.subscription));
+  }
+  Slices operator()(const Published& r) const {
+    Slices slices;
+    std::string text = Head(RecordType::kPublished, r.topic);
+    WireWriter(text).Varint(kNumber, r.first);
+    for (const pubsub::Message& message : r.messages) {
+      WireWriter(text).Header(kValue, message.wire_size());
+      slices.emplace_back(std::move(text));
+      text.clear();
+      message.VisitSlices([&](const Bytes& piece) { slices.push_back(piece); });
+    }
+    if (!text.empty()) slices.emplace_back(std::move(text));
+    return slices;
+  }
+  Slices operator()(const Acked& r) const {
+    return EncodeDeliveries(RecordType::kAcked, r.subscription, r.deliveries);
+  }
+  Slices operator()(const Redelivered& r) const {
+    return EncodeDeliveries(RecordType::kRedelivered, r.subscription, r.deliveries);
+  }
+  Slices operator()(const SendBoundRaised& r) const {
+    return EncodeNumber(RecordType::kSendBoundRaised, r.subscription, r.bound);
+  }
+  Slices operator()(const LeaseCeilingRaised& r) const {
+    return EncodeNumber(RecordType::kLeaseCeilingRaised, r.subscription, static_cast<uint64_t>(r.ceiling.count()));
+  }
+  Slices operator()(const Nacked& r) const {
+    return EncodeDeliveries(RecordType::kNacked, r.subscription, r.deliveries);
+  }
+  Slices operator()(const LeaseLength& r) const {
+    std::string out = Head(RecordType::kLeaseLength, r.subscription);
+    WireWriter writer(out);
+    writer.Text(kValue, EncodeDelivery(r.delivery));
+    writer.Signed(kNumber, r.length.count());
+    return Whole(std::move(out));
+  }
+  Slices operator()(const CleanStop& r) const {
+    std::string out = Head(RecordType::kCleanStop, 0);
+    for (const CleanStop::Lease& lease : r.leases) {
+      std::string inner = EncodeDelivery(lease.delivery);
+      WireWriter writer(inner);
+      writer.Varint(kLeaseOwner, lease.subscription);
+      writer.Signed(kRemaining, lease.remaining.count());
+      WireWriter(out).Text(kValue, inner);
+    }
+    return Whole(std::move(out));
+  }
+};
+
+// The fields of any record, before its type says what they mean.
+struct Fields {
+  uint64_t type = 0, owner = 0, number = 0, topic = 0, send_bound = 0;
+  Duration ceiling{0};
+  std::vector<std::string_view> values;
+};
+
+absl::StatusOr<Fields> ReadFields(std::string_view wire) {
+  Fields fields;
+  WireReader reader(wire);
+  while (reader.Next()) {
+    const WireField& field = reader.field();
+    if (field.Is(kType, WireType::kVarint)) fields.type = field.value;
+    if (field.Is(kOwner, WireType::kVarint)) fields.owner = field.value;
+    if (field.Is(kNumber, WireType::kVarint)) fields.number = field.value;
+    if (field.Is(kTopic, WireType::kVarint)) fields.topic = field.value;
+    if (field.Is(kSendBound, WireType::kVarint)) fields.send_bound = field.value;
+    if (field.Is(kCeiling, WireType::kVarint)) fields.ceiling = Duration{field.AsSigned()};
+    if (field.Is(kValue, WireType::kBytes)) fields.values.push_back(field.bytes);
+  }
+  if (!reader.ok()) return absl::DataLossError("journal record: malformed bytes");
+  return fields;
+}
+
+absl::StatusOr<CleanStop::Lease> ReadLease(std::string_view wire) {
+  CleanStop::Lease lease{};
+  WireReader reader(wire);
+  while (reader.Next()) {
+    const WireField& field = reader.field();
+    if (field.Is(kSequence, WireType::kVarint)) lease.delivery.sequence = field.value;
+    if (field.Is(kGeneration, WireType::kVarint)) lease.delivery.generation = static_cast<Generation>(field.value);
+    if (field.Is(kLeaseOwner, WireType::kVarint)) lease.subscription = field.value;
+    if (field.Is(kRemaining, WireType::kVarint)) lease.remaining = Duration{field.AsSigned()};
+  }
+  if (!reader.ok()) return absl::DataLossError("journal record: malformed delivery");
+  return lease;
+}
+
+absl::StatusOr<std::vector<AckedDelivery>> ReadDeliveries(const Fields& fields) {
+  std::vector<AckedDelivery> deliveries;
+  for (std::string_view value : fields.values) {
+    absl::StatusOr<CleanStop::Lease> lease = ReadLease(value);
+    if (!lease.ok()) return lease.status();
+    deliveries.push_back(lease->delivery);
+  }
+  return deliveries;
+}
+
+template <typename T>
+absl::StatusOr<Record> WithDeliveries(const Fields& fields) {
+  absl::StatusOr<std::vector<AckedDelivery>> deliveries = ReadDeliveries(fields);
+  if (!deliveries.ok()) return deliveries.status();
+  return Record(T{.subscription = fields.owner, .deliveries = *std::move(deliveries)});
+}
+
+absl::Status CheckOneValue(const Fields& fields) {
+  if (fields.values.size() == 1) return absl::OkStatus();
+  return absl::DataLossError(StrCat("journal record of type ", fields.type, " has ", fields.values.size(),
+                                          " values instead of one"));
+}
+
+absl::StatusOr<Record> ReadTopicCreated(const Fields& fields) {
+  if (absl::Status status = CheckOneValue(fields); !status.ok()) return status;
+  absl::StatusOr<pubsub::Topic> value = pubsub::DecodeTopic(fields.values[0]);
+  if (!value.ok()) return absl::DataLossError(StrCat("journal record: ", MessageOf(value.status())));
+  return Record(TopicCreated{.topic = fields.owner, .value = *std::move(value)});
+}
+
+absl::StatusOr<Record> ReadSubscriptionCreated(const Fields& fields) {
+  if (absl::Status status = CheckOneValue(fields); !status.ok()) return status;
+  absl::StatusOr<pubsub::Subscription> value = pubsub::DecodeSubscription(fields.values[0]);
+  if (!value.ok()) return absl::DataLossError(StrCat("journal record: ", MessageOf(value.status())));
+  return Record(SubscriptionCreated{.subscription = fields.owner,
+                                    .topic = fields.topic,
+                                    .first = fields.number,
+                                    .send_bound = fields.send_bound,
+                                    .lease_ceiling = fields.ceiling,
+                                    .value = *std::move(value)});
+}
+
+absl::StatusOr<Record> ReadPublished(const Fields& fields, const Bytes& wire) {
+  Published record{.topic = fields.owner, .first = fields.number, .messages = {}};
+  record.messages.reserve(fields.values.size());
+  for (std::string_view value : fields.values) {
+    absl::StatusOr<pubsub::Message> message = pubsub::Message::Parse(wire.Slice(value));
+    if (!message.ok()) return absl::DataLossError(StrCat("journal record: ", MessageOf(message.status())));
+    record.messages.push_back(*std::move(message));
+  }
+  return Record(std::move(record));
+}
+
+absl::StatusOr<Record> ReadLeaseLength(const Fields& fields) {
+  if (absl::Status status = CheckOneValue(fields); !status.ok()) return status;
+  absl::StatusOr<CleanStop::Lease> lease = ReadLease(fields.values[0]);
+  if (!lease.ok()) return lease.status();
+  return Record(LeaseLength{.subscription = fields.owner,
+                            .delivery = lease->delivery,
+                            .length = Duration{static_cast<int64_t>(fields.number)}});
+}
+
+absl::StatusOr<Record> ReadCleanStop(const Fields& fields) {
+  CleanStop record;
+  for (std::string_view value : fields.values) {
+    absl::StatusOr<CleanStop::Lease> lease = ReadLease(value);
+    if (!lease.ok()) return lease.status();
+    record.leases.push_back(*lease);
+  }
+  return Record(std::move(record));
+}
+
+}  // namespace
+
+Slices EncodeRecord(const Record& record) { return std::visit(Encoder{}, record); }
+
+absl::StatusOr<Record> DecodeRecord(Bytes wire) {
+  absl::StatusOr<Fields> fields = ReadFields(wire.view());
+  if (!fields.ok()) return fields.status();
+  switch (static_cast<RecordType>(fields->type)) {
+    case RecordType::kTopicCreated: return ReadTopicCreated(*fields);
+    case RecordType::kTopicDeleted: return Record(TopicDeleted{.topic = fields->owner});
+    case RecordType::kSubscriptionCreated: return ReadSubscriptionCreated(*fields);
+    case RecordType::kSubscriptionDeleted: return Record(SubscriptionDeleted{.subscription = fields->owner});
+    case RecordType::kPublished: return ReadPublished(*fields, wire);
+    case RecordType::kAcked: return WithDeliveries<Acked>(*fields);
+    case RecordType::kRedelivered: return WithDeliveries<Redelivered>(*fields);
+    case RecordType::kSendBoundRaised:
+      return Record(SendBoundRaised{.subscription = fields->owner, .bound = fields->number});
+    case RecordType::kLeaseCeilingRaised:
+      return Record(LeaseCeilingRaised{.subscription = fields->owner,
+                                       .ceiling = Duration{static_cast<int64_t>(fields->number)}});
+    case RecordType::kNacked: return WithDeliveries<Nacked>(*fields);
+    case RecordType::kLeaseLength: return ReadLeaseLength(*fields);
+    case RecordType::kCleanStop: return ReadCleanStop(*fields);
+  }
+  return absl::DataLossError(StrCat("journal record of unknown type ", fields->type));
+}
+
+}  // namespace hopgap::broker

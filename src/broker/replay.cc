@@ -1,0 +1,141 @@
+// The state from the journal. Every record is one step that was decided before;
+// what is not in it (standard leases, added delays) is forgotten.
+
+
+#include <algorithm>
+
+#include "base/text.h"
+#include "broker/impl.h"
+#include "pubsub/names.h"
+
+namespace hopgap::broker {
+namespace {
+
+absl::Status Missing(std::string_view what, Incarnation id) {
+  return absl::DataLossError(StrCat("journal: a record names ", what, " ", id, ", which is not there"));
+}
+
+}  // namespace
+
+absl::Status Broker::Impl::Replay(const pubsub::Bytes& wire) {
+  absl::StatusOr<Record> record = DecodeRecord(wire);
+  if (!record.ok()) return record.status();
+  clean_stop_.reset();
+  return std::visit([this](auto& r) { return Apply(r); }, *record);
+}
+
+void Broker::Impl::ReplayDone(Instant now) {
+  for (Subscription* subscription : catalog_.Subscriptions()) {
+    subscription->Restore(now, clean_stop_ ? &*clean_stop_ : nullptr);
+    UpdateWake(*subscription);
+  }
+  clean_stop_.reset();
+}
+
+absl::Status Broker::Impl::Apply(TopicCreated& record) {
+  const bool good = pubsub::ParseName(record.value.name, "topics").ok() && record.topic != 0;
+  if (!good || catalog_.FindTopic(record.value.name) != nullptr || catalog_.FindTopic(record.topic) != nullptr) {
+    return absl::DataLossError(StrCat("journal: topic ", record.topic, " (", record.value.name, ") cannot be made"));
+  }
+  return catalog_.AddTopic(record.topic, std::move(record.value));
+}
+
+absl::Status Broker::Impl::Apply(TopicDeleted& record) {
+  Topic* topic = catalog_.FindTopic(record.topic);
+  if (topic == nullptr || topic->deleted) return Missing("topic", record.topic);
+  catalog_.DeleteTopic(*topic);
+  return absl::OkStatus();
+}
+
+absl::Status Broker::Impl::Apply(SubscriptionCreated& record) {
+  Topic* topic = catalog_.FindTopic(record.topic);
+  if (topic == nullptr) return Missing("topic", record.topic);
+  const bool good = pubsub::ParseName(record.value.name, "subscriptions").ok() && record.subscription != 0;
+  if (!good || catalog_.FindSubscription(record.value.name) != nullptr ||
+      catalog_.FindSubscription(record.subscription) != nullptr || record.first != topic->log.next()) {
+    return absl::DataLossError(
+        StrCat("journal: subscription ", record.subscription, " (", record.value.name, ") cannot be made"));
+  }
+  return catalog_.AddSubscription(record.subscription, std::move(record.value), *topic, record.first, record.send_bound,
+                                  record.lease_ceiling);
+}
+
+absl::Status Broker::Impl::Apply(SubscriptionDeleted& record) {
+  Subscription* subscription = catalog_.FindSubscription(record.subscription);
+  if (subscription == nullptr) return Missing("subscription", record.subscription);
+  catalog_.DeleteSubscription(*subscription);
+  return absl::OkStatus();
+}
+
+absl::Status Broker::Impl::Apply(Published& record) {
+  Topic* topic = catalog_.FindTopic(record.topic);
+  if (topic == nullptr) return Missing("topic", record.topic);
+  if (record.first != topic->log.next()) {
+    return absl::DataLossError(StrCat("journal: topic ", record.topic, " goes on at ", record.first,
+                                            " instead of ", topic->log.next()));
+  }
+  for (pubsub::Message& message : record.messages) {
+    LoggedMessage logged;
+    const std::optional<uint64_t> id = ParseNumber<uint64_t>(message.message_id());
+    if (!id) {
+      return absl::DataLossError("journal: a message without a decimal message_id");
+    }
+    logged.id = *id;
+    next_message_id_ = std::max(next_message_id_, logged.id + 1);
+    logged.key = KeyOf(message);
+    logged.draw = DrawKeyFor(message.Attribute(pubsub::kDrawAttribute), topic->value.name, topic->arrivals++);
+    logged.references = static_cast<uint32_t>(topic->subscriptions.size());
+    const size_t bytes = message.wire_size();
+    logged.message = std::move(message);
+    const Sequence sequence = topic->log.Append(std::move(logged));
+    for (Subscription* subscription : topic->subscriptions) subscription->Append(sequence, bytes);
+  }
+  return absl::OkStatus();
+}
+
+absl::Status Broker::Impl::Apply(Acked& record) {
+  Subscription* subscription = catalog_.FindSubscription(record.subscription);
+  if (subscription == nullptr) return Missing("subscription", record.subscription);
+  for (const AckedDelivery& delivery : record.deliveries) subscription->ReplayAck(delivery);
+  return absl::OkStatus();
+}
+
+absl::Status Broker::Impl::Apply(Redelivered& record) {
+  Subscription* subscription = catalog_.FindSubscription(record.subscription);
+  if (subscription == nullptr) return Missing("subscription", record.subscription);
+  for (const AckedDelivery& delivery : record.deliveries) subscription->ReplayGeneration(delivery);
+  return absl::OkStatus();
+}
+
+absl::Status Broker::Impl::Apply(SendBoundRaised& record) {
+  Subscription* subscription = catalog_.FindSubscription(record.subscription);
+  if (subscription == nullptr) return Missing("subscription", record.subscription);
+  subscription->bound.OnDurable(record.bound);
+  return absl::OkStatus();
+}
+
+absl::Status Broker::Impl::Apply(LeaseCeilingRaised& record) {
+  Subscription* subscription = catalog_.FindSubscription(record.subscription);
+  if (subscription == nullptr) return Missing("subscription", record.subscription);
+  subscription->ceiling = subscription->ceiling_durable = std::max(subscription->ceiling, record.ceiling);
+  return absl::OkStatus();
+}
+
+absl::Status Broker::Impl::Apply(Nacked& record) {
+  Subscription* subscription = catalog_.FindSubscription(record.subscription);
+  if (subscription == nullptr) return Missing("subscription", record.subscription);
+  for (const AckedDelivery& delivery : record.deliveries) subscription->ReplayNack(delivery);
+  return absl::OkStatus();
+}
+
+absl::Status Broker::Impl::Apply(LeaseLength& record) {
+  if (catalog_.FindSubscription(record.subscription) == nullptr) return Missing("subscription", record.subscription);
+  return absl::OkStatus();
+}
+
+absl::Status Broker::Impl::Apply(CleanStop& record) {
+  clean_stop_ = std::move(record.leases);
+  return absl::OkStatus();
+}
+
+}  // namespace hopgap::broker

@@ -1,0 +1,261 @@
+#include "broker/subscription.h"
+
+#include <algorithm>
+
+#include "base/check.h"
+#include "broker/catalog.h"
+
+namespace hopgap::broker {
+namespace {
+
+using State = Delivery::State;
+// How many messages that came from a stream it is spared, per turn: enough to
+// find another one, and a bound on the work.
+constexpr size_t kPassedOverMax = 64;
+
+}  // namespace
+
+Subscription::Subscription(Incarnation incarnation, pubsub::Subscription resource, Topic& its_topic, Sequence from,
+                           Sequence send_bound, Duration lease_ceiling)
+    : id(incarnation),
+      value(std::move(resource)),
+      topic(its_topic),
+      first(from),
+      bound(send_bound),
+      ceiling(lease_ceiling),
+      ceiling_durable(lease_ceiling) {}
+
+void Subscription::Append(Sequence sequence, size_t bytes) {
+  deliveries_.Add(sequence, Delivery{.bytes = static_cast<uint32_t>(bytes)});
+}
+
+void Subscription::MakeDeliverable(Sequence sequence, Instant now, Instant due) {
+  Delivery* delivery = Find(sequence);
+  HOPGAP_CHECK(delivery != nullptr, "no such message");
+  if (due <= now) return MakeReady(sequence, *delivery);
+  delivery->state = State::kDelayed;
+  delayed_.emplace_back(due, sequence);
+  std::push_heap(delayed_.begin(), delayed_.end(), std::greater<>());
+}
+
+void Subscription::ReleaseDelayed(Instant now) {
+  while (!delayed_.empty() && delayed_.front().first <= now) {
+    const Sequence sequence = delayed_.front().second;
+    std::pop_heap(delayed_.begin(), delayed_.end(), std::greater<>());
+    delayed_.pop_back();
+    // A standard subscription's late ack may have finished it meanwhile.
+    if (Delivery* delivery = Find(sequence)) MakeReady(sequence, *delivery);
+  }
+}
+
+void Subscription::MakeReady(Sequence sequence, Delivery& delivery) {
+  if (!exactly_once() || delivery.generation_unsent) return PushReady(sequence, delivery);
+  if (delivery.generation > 0) {
+    delivery.state = State::kAwaitsGeneration;
+    awaiting_generation_.push_back(sequence);
+  } else if (sequence >= bound.durable()) {
+    delivery.state = State::kAwaitsBound;
+    awaiting_bound_.push_back(sequence);
+  } else {
+    PushReady(sequence, delivery);
+  }
+}
+
+void Subscription::PushReady(Sequence sequence, Delivery& delivery) {
+  delivery.state = State::kReady;
+  ready_.push_back(sequence);
+  ++ready_count_;
+}
+
+std::vector<Sequence> Subscription::TakeExpired(Instant now) {
+  std::vector<Sequence> expired = leases_.TakeExpired(now);
+  for (Sequence sequence : expired) FreeCredit(*Find(sequence));
+  return expired;
+}
+
+void Subscription::EndLease(Sequence sequence, Instant now) {
+  const absl::Status ended = leases_.End(sequence, now);
+  HOPGAP_CHECK(ended.ok(), "nacked what is not leased");
+  FreeCredit(*Find(sequence));
+}
+
+void Subscription::FreeCredit(Delivery& delivery) {
+  if (!delivery.stream) return;
+  streams.Free(*delivery.stream, delivery.bytes);
+  streams.OpenGate(*delivery.stream, delivery.response);
+}
+
+void Subscription::NoteReceipt(Delivery& delivery) {
+  if (delivery.stream) streams.OpenGate(*delivery.stream, delivery.response);
+}
+
+std::vector<Sequence> Subscription::TakeReady(const TakeLimits& limits) {
+  std::vector<Sequence> taken, passed_over;
+  int64_t bytes = 0;
+  while (taken.size() < limits.count && ready_count_ > taken.size() + passed_over.size()) {
+    const Sequence sequence = ready_.front();
+    const Delivery* delivery = Find(sequence);
+    if (delivery == nullptr || delivery->state != State::kReady) {
+      ready_.pop_front();
+      continue;
+    }
+    const bool avoid = limits.avoid && delivery->stream == limits.avoid && passed_over.size() < kPassedOverMax;
+    if (!avoid && !taken.empty() &&
+        (bytes >= limits.bytes_max || static_cast<size_t>(bytes) + delivery->bytes > limits.response_bytes_max)) {
+      break;
+    }
+    ready_.pop_front();
+    (avoid ? passed_over : taken).push_back(sequence);
+    if (!avoid) bytes += delivery->bytes;
+  }
+  ready_.insert(ready_.begin(), passed_over.begin(), passed_over.end());
+  ready_count_ -= taken.size();
+  return taken;
+}
+
+Generation Subscription::StartLease(Sequence sequence, Instant now, Duration length, std::optional<StreamId> stream,
+                                    uint64_t response) {
+  Delivery& delivery = *Find(sequence);
+  HOPGAP_CHECK(delivery.state == State::kReady, "sent what is not ready");
+  HOPGAP_CHECK(length <= LeaseLimit(), "a lease above the ceiling");
+  if (!delivery.generation_unsent) {
+    HOPGAP_CHECK(!exactly_once() || delivery.generation == 0, "a generation that is not committed");
+    ++delivery.generation;
+  }
+  HOPGAP_CHECK(!exactly_once() || delivery.generation > 1 || sequence < bound.durable(), "sent above the bound");
+  delivery.state = State::kLeased;
+  delivery.generation_unsent = false;
+  delivery.receipt_seen = false;
+  delivery.held_after_restart = false;
+  delivery.stream = stream;
+  delivery.response = response;
+  leases_.Grant(sequence, now, length);
+  return delivery.generation;
+}
+
+Subscription::IdState Subscription::Classify(const AckId& ack, Instant now) {
+  const Delivery* delivery = Find(ack.sequence);
+  if (delivery == nullptr) {
+    if (!acked_.Contains(ack.sequence)) return IdState::kUnknown;
+    const auto winner = winners_.find(ack.sequence);
+    const Generation won = winner == winners_.end() ? 1 : winner->second;
+    return won == ack.generation ? IdState::kAckedByThis : IdState::kUnknown;
+  }
+  if (delivery->state == State::kUncommitted) return IdState::kUnknown;
+  if (ack.generation != delivery->generation) return IdState::kSuperseded;
+  if (delivery->state == State::kAckPending) return IdState::kAckPending;
+  if (delivery->state != State::kLeased || !leases_.DeadlineOf(ack.sequence, now)) return IdState::kEnded;
+  return IdState::kLive;
+}
+
+void Subscription::ExtendLease(Sequence sequence, Instant now, Instant deadline) {
+  const absl::Status extended = leases_.Extend(sequence, now, deadline);
+  HOPGAP_CHECK(extended.ok(), "extended what is not leased");
+}
+
+void Subscription::BeginAck(Sequence sequence, Instant now) {
+  const absl::Status ended = leases_.End(sequence, now);
+  HOPGAP_CHECK(ended.ok(), "acked what is not leased");
+  Find(sequence)->state = State::kAckPending;
+}
+
+void Subscription::FinishAck(Sequence sequence, Generation generation) {
+  Delivery& delivery = *Find(sequence);
+  // `now` does not matter here: what is still in the table was found live.
+  if (delivery.state == State::kLeased) {
+    const absl::Status ended = leases_.End(sequence, Instant{Duration::min()});
+    HOPGAP_CHECK(ended.ok(), "acked what is not leased");
+  }
+  if (delivery.state == State::kLeased || delivery.state == State::kAckPending) FreeCredit(delivery);
+  if (delivery.state == State::kReady) --ready_count_;
+  deliveries_.Remove(sequence);
+  topic.log.Release(sequence);
+  acked_.Insert(sequence);
+  if (generation != 1) winners_[sequence] = generation;
+}
+
+std::vector<AckedDelivery> Subscription::TakeAwaitingGeneration(size_t count) {
+  std::vector<AckedDelivery> taken;
+  while (taken.size() < count && !awaiting_generation_.empty()) {
+    const Sequence sequence = awaiting_generation_.front();
+    awaiting_generation_.pop_front();
+    Delivery& delivery = *Find(sequence);
+    delivery.state = State::kCommitting;
+    taken.push_back({sequence, delivery.generation + 1});
+  }
+  committing_ += taken.size();
+  return taken;
+}
+
+void Subscription::OnGenerations(const std::vector<AckedDelivery>& committed) {
+  for (const AckedDelivery& next : committed) {
+    Delivery& delivery = *Find(next.sequence);
+    delivery.generation = next.generation;
+    delivery.generation_unsent = true;
+    PushReady(next.sequence, delivery);
+  }
+  committing_ -= committed.size();
+}
+
+size_t Subscription::OnBoundDurable(Sequence raised) {
+  bound.OnDurable(raised);
+  size_t released = 0;
+  while (!awaiting_bound_.empty() && awaiting_bound_.front() < bound.durable()) {
+    const Sequence sequence = awaiting_bound_.front();
+    awaiting_bound_.pop_front();
+    PushReady(sequence, *Find(sequence));
+    ++released;
+  }
+  return released;
+}
+
+std::optional<Instant> Subscription::NextDeadline() const {
+  std::optional<Instant> next = leases_.NextDeadline();
+  if (!delayed_.empty()) next = std::min(next.value_or(kNever), delayed_.front().first);
+  return next;
+}
+
+void Subscription::ReleaseAll() {
+  deliveries_.ForEach([this](Sequence sequence, Delivery&) { topic.log.Release(sequence); });
+}
+
+void Subscription::ReplayAck(const AckedDelivery& delivery) {
+  // A prefix of the journal may hold an ack twice only by a fault of ours; an
+  // ack of what is finished changes nothing either way.
+  if (Find(delivery.sequence) != nullptr) FinishAck(delivery.sequence, delivery.generation);
+}
+
+void Subscription::ReplayGeneration(const AckedDelivery& next) {
+  if (Delivery* delivery = Find(next.sequence)) delivery->generation = std::max(delivery->generation, next.generation);
+}
+
+void Subscription::ReplayNack(const AckedDelivery& nack) {
+  if (Delivery* delivery = Find(nack.sequence)) delivery->nacked = nack.generation;
+}
+
+void Subscription::Restore(Instant now, const std::vector<CleanStop::Lease>* clean) {
+  std::map<Sequence, Duration> held;
+  if (clean != nullptr) {
+    for (const CleanStop::Lease& lease : *clean) {
+      if (lease.subscription == id) held[lease.delivery.sequence] = lease.remaining;
+    }
+    // Nothing may start or extend a lease before a record has made that stop
+    // void: the next crash would hold too little. So L has to be raised first.
+    ceiling_floor = ceiling;
+    ceiling = ceiling_durable = Duration{0};
+  }
+  deliveries_.ForEach([&](Sequence sequence, Delivery& delivery) {
+    if (!exactly_once() || sequence >= bound.durable()) return MakeReady(sequence, delivery);
+    delivery.generation = std::max<Generation>(delivery.generation, 1);
+    const auto lease = held.find(sequence);
+    const Duration length = clean == nullptr          ? ceiling
+                            : lease == held.end()     ? Duration{0}
+                                                      : lease->second;
+    if (length <= Duration{0} || delivery.nacked == delivery.generation) return MakeReady(sequence, delivery);
+    delivery.state = State::kLeased;
+    delivery.held_after_restart = true;
+    leases_.Grant(sequence, now, length);
+  });
+}
+
+}  // namespace hopgap::broker

@@ -1,0 +1,181 @@
+#pragma once
+
+#include <absl/container/flat_hash_map.h>
+
+#include <cstdint>
+#include <deque>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "broker/ack_id.h"
+#include "broker/interval_set.h"
+#include "broker/lease_table.h"
+#include "broker/send_bound.h"
+#include "broker/stream_set.h"
+#include "broker/topic_log.h"
+#include "pubsub/resources.h"
+
+namespace hopgap::broker {
+
+struct Topic;
+
+// What one subscription knows of one message that it has not finished with.
+struct Delivery {
+  enum class State : uint8_t {
+    kUncommitted,        // published, on its way to the journal
+    kDelayed,            // an added delay holds it
+    kReady,
+    kAwaitsBound,        // exactly-once: the send bound is not above it yet
+    kAwaitsGeneration,   // exactly-once: its next generation is to be committed
+    kCommitting,         // ... and is on its way to the journal
+    kLeased,
+    kAckPending,         // exactly-once: its ack is on its way; keeps its lease
+  };
+  State state = State::kUncommitted;
+  bool generation_unsent = false;        // committed ahead, and not written yet
+  bool receipt_seen = false;             // of this generation
+  bool held_after_restart = false;       // leased to whoever had it before a crash
+  Generation generation = 0;             // of the newest delivery; 0: never sent
+  Generation nacked = 0;                 // replay: the generation whose nack is known
+  std::optional<StreamId> stream{};      // of the newest delivery
+  uint64_t response = 0;
+  uint32_t deliver_draws = 0, modack_draws = 0, ack_draws = 0;
+  uint32_t bytes = 0;
+};
+
+// A waiting unary Pull.
+struct WaitingPull {
+  CallId call{};
+  size_t messages_max = 0;
+  bool immediately = false;   // waits at most for a commit that is under way
+};
+
+// One subscription: which messages are ready, who has a lease on which, what is
+// acked. It decides nothing about the journal's timing; it says what needs it.
+//
+// Not thread-safe.
+class Subscription {
+ public:
+  // What an ack id means now.
+  enum class IdState : uint8_t {
+    kLive,          // the newest generation, and its lease has not ended
+    kAckPending,    // ... and its ack is on its way to the journal
+    kAckedByThis,
+    kEnded,         // the newest generation; expired or nacked, not delivered again
+    kSuperseded,    // another generation than the newest
+    kUnknown,       // no such message here any more (acked by another id), or never
+  };
+
+  Subscription(Incarnation id, pubsub::Subscription value, Topic& topic, Sequence first, Sequence bound, Duration ceiling);
+
+  // The next message of the topic is on its way to the journal.
+  void Append(Sequence sequence, size_t bytes);
+  // It may be sent from `due` on. Requires: it is uncommitted, or its lease ended.
+  void MakeDeliverable(Sequence sequence, Instant now, Instant due);
+  // Moves what is due by `now` out of the added delays.
+  void ReleaseDelayed(Instant now);
+  // Ends leases that expired by `now`; the caller makes the messages deliverable again.
+  std::vector<Sequence> TakeExpired(Instant now);
+  // Ends a live lease (nack). Same duty.
+  void EndLease(Sequence sequence, Instant now);
+
+  // Takes up to `count` ready messages, fewer when the bytes reach `bytes_max`
+  // (the last may cross it) or a response would grow above `response_bytes_max`
+  // (but one is always taken). Those last sent on `avoid` are passed over.
+  struct TakeLimits {
+    size_t count = 0;
+    int64_t bytes_max = 0;
+    size_t response_bytes_max = 0;
+    std::optional<StreamId> avoid;
+  };
+  std::vector<Sequence> TakeReady(const TakeLimits& limits);
+  // The write of a message taken: starts its lease and names its generation.
+  Generation StartLease(Sequence sequence, Instant now, Duration length, std::optional<StreamId> stream,
+                        uint64_t response);
+
+  IdState Classify(const AckId& id, Instant now);
+  // Requires: live. An extension may shorten; the deadline may be `now` at least.
+  void ExtendLease(Sequence sequence, Instant now, Instant deadline);
+  void BeginAck(Sequence sequence, Instant now);
+  // Finishes the message for good, from any state.
+  void FinishAck(Sequence sequence, Generation generation);
+  // Something was heard of the newest delivery: opens its stream's gate.
+  void NoteReceipt(Delivery& delivery);
+
+  // The journal's part. Messages whose next generation has to be committed
+  // before they can be sent, at most `count`; they then wait for OnGenerations().
+  std::vector<AckedDelivery> TakeAwaitingGeneration(size_t count);
+  void OnGenerations(const std::vector<AckedDelivery>& committed);
+  // Sends up to the raised bound; returns how many messages it set free.
+  size_t OnBoundDurable(Sequence bound);
+
+  // Replay. `Restore` puts every unacked message into its place after a crash,
+  // or after a clean stop with these leases.
+  void ReplayAck(const AckedDelivery& delivery);
+  void ReplayGeneration(const AckedDelivery& delivery);
+  void ReplayNack(const AckedDelivery& delivery);
+  void Restore(Instant now, const std::vector<CleanStop::Lease>* clean);
+
+  Delivery* Find(Sequence sequence) { return deliveries_.Find(sequence); }
+  template <typename Visit>
+  void ForEachLease(Instant now, Visit visit);  // (AckedDelivery, remaining), in sequence order
+  void ReleaseAll();                            // lets go of every message
+
+  bool Wants() const { return !pulls.empty() || streams.AnyWants(LeaseLimit()); }
+  // The longest lease that may start now.
+  Duration LeaseLimit() const { return exactly_once() ? ceiling_durable : Duration::max(); }
+  std::optional<Instant> NextDeadline() const;
+
+  bool exactly_once() const { return value.enable_exactly_once_delivery; }
+  Duration ack_deadline() const { return std::chrono::seconds{value.ack_deadline_seconds}; }
+  size_t ready() const { return ready_count_; }
+  bool awaits_generation() const { return !awaiting_generation_.empty(); }
+  bool commit_under_way() const { return committing_ > 0 || bound.raising(); }
+  const std::deque<Sequence>& awaiting_bound() const { return awaiting_bound_; }
+  size_t unacked() const { return deliveries_.size(); }
+  size_t ack_intervals() const { return acked_.intervals(); }
+
+  const Incarnation id;
+  pubsub::Subscription value;
+  Topic& topic;                  // outlives it, also when it is deleted by name
+  const Sequence first;          // the first sequence it receives
+  std::string project;
+  uint16_t place = 0;            // in the event sink
+  const Delays* delays = nullptr;
+  SendBound bound;
+  Duration ceiling;              // L, as it will be once all is durable
+  Duration ceiling_durable;
+  Duration ceiling_floor{0};     // the next raise goes at least here
+  StreamSet streams;
+  std::deque<WaitingPull> pulls;
+  std::optional<Instant> wake;   // what the broker's timer index holds for it
+
+ private:
+  void MakeReady(Sequence sequence, Delivery& delivery);
+  void PushReady(Sequence sequence, Delivery& delivery);
+  void FreeCredit(Delivery& delivery);
+
+  SequenceWindow<Delivery> deliveries_;
+  LeaseTable leases_;
+  std::deque<Sequence> ready_;              // may hold finished ones: skipped when met
+  size_t ready_count_ = 0;
+  std::vector<std::pair<Instant, Sequence>> delayed_;  // a heap, earliest first
+  std::deque<Sequence> awaiting_bound_, awaiting_generation_;
+  size_t committing_ = 0;
+  IntervalSet acked_;
+  // The generation that won, where it is not 1. Looked up, never iterated.
+  absl::flat_hash_map<Sequence, Generation> winners_;
+};
+
+template <typename Visit>
+void Subscription::ForEachLease(Instant now, Visit visit) {
+  deliveries_.ForEach([&](Sequence sequence, Delivery& delivery) {
+    if (delivery.state != Delivery::State::kLeased) return;
+    const std::optional<Instant> deadline = leases_.DeadlineOf(sequence, now);
+    if (deadline) visit(AckedDelivery{sequence, delivery.generation}, *deadline - now);
+  });
+}
+
+}  // namespace hopgap::broker

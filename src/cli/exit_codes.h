@@ -1,0 +1,19 @@
+#pragma once
+
+namespace hopgap::cli {
+
+// Documented in docs/exit-codes.md and in --help. Never renumber.
+enum ExitCode : int {
+  kOk = 0,
+  kInvalidRun = 2,        // the run ended, but its verdict is invalid
+  kBadConfiguration = 3,  // a flag, a profile, a file that cannot be read
+  kUnreachable = 4,       // the target does not answer
+  kPortInUse = 5,
+  kOutputUnwritable = 6,
+  kUnfinished = 7,        // an arm was saturated: messages were unfinished after the drain
+  kInternal = 70,         // a bug of ours; please report it
+  kInterrupted = 130,     // SIGINT ended it early; what completed was reported
+  kTerminated = 143,      // SIGTERM, likewise
+};
+
+}  // namespace hopgap::cli

@@ -1,0 +1,268 @@
+#include "cli/options.h"
+
+#include <CLI/CLI.hpp>
+
+#include <cmath>
+#include <cstdlib>
+#include <map>
+
+#include "base/text.h"
+#include "lab/schedule.h"
+
+namespace hopgap::cli {
+namespace {
+
+constexpr double kRateMax = 100'000;
+constexpr uint64_t kMessagesMax = 10'000'000;
+constexpr int kHopsMax = 20;
+constexpr uint32_t kStreamsMax = 100;
+constexpr Duration kWarmUp5{std::chrono::seconds{5}};
+
+absl::Status Bad(std::string_view flag, std::string_view value, std::string_view why) {
+  return absl::InvalidArgumentError(StrCat(flag, " ", value, ": ", why));
+}
+
+absl::StatusOr<uint64_t> ParseRate(std::string_view text) {
+  const std::optional<double> rate = ParseNumber<double>(text);
+  if (!rate || !(*rate >= 0.001) || *rate > kRateMax) {
+    return Bad("--rate", text, "is outside [0.001, 100000] messages a second");
+  }
+  return static_cast<uint64_t>(std::llround(*rate * 1000));
+}
+
+absl::StatusOr<uint64_t> ParseCount(std::string_view flag, std::string_view text, uint64_t low, uint64_t high) {
+  const std::optional<uint64_t> count = ParseNumber<uint64_t>(text);
+  if (!count || *count < low || *count > high) {
+    return Bad(flag, text, StrCat("is outside [", low, ", ", high, "]"));
+  }
+  return *count;
+}
+
+absl::StatusOr<SpanChoice> ParseSpans(std::string_view text) {
+  if (text == "auto") return SpanChoice{};
+  if (text == "all") return SpanChoice{.kind = SpanChoice::Kind::kAll};
+  if (text == "none") return SpanChoice{.kind = SpanChoice::Kind::kNone};
+  constexpr std::string_view kSampled = "sampled:";
+  if (text.substr(0, kSampled.size()) == kSampled) {
+    const std::optional<uint64_t> n = ParseNumber<uint64_t>(text.substr(kSampled.size()));
+    if (n && *n > 0) return SpanChoice{.kind = SpanChoice::Kind::kSampled, .sample = *n};
+  }
+  return Bad("--spans", text, "is none of auto, all, none, sampled:N with N >= 1");
+}
+
+absl::Status ApplyPlant(std::string_view text, Plants& plants) {
+  const size_t equals = text.find('=');
+  const std::string_view seam = text.substr(0, equals);
+  if (equals == std::string_view::npos) return Bad("--plant", text, "is not SEAM=DURATION");
+  absl::StatusOr<Duration> length = ParseDuration("--plant", text.substr(equals + 1));
+  if (!length.ok()) return length.status();
+  const std::map<std::string_view, Duration*> seams = {
+      {"send", &plants.lab.send}, {"work", &plants.lab.work}, {"generator-stall", &plants.lab.generator_stall},
+      {"batching", &plants.client.batching}, {"flow-control", &plants.client.flow_control},
+      {"scheduler", &plants.client.scheduler}, {"publish-before", &plants.legs[0]},
+      {"publish-after", &plants.legs[1]}, {"deliver", &plants.legs[2]}, {"modack", &plants.legs[3]},
+      {"ack", &plants.legs[4]}, {"wire", &plants.wire}};
+  const auto found = seams.find(seam);
+  if (found == seams.end()) {
+    std::string names;
+    for (const auto& [name, place] : seams) names += StrCat(names.empty() ? "" : ", ", name);
+    return Bad("--plant", text, StrCat("unknown seam; use one of ", names));
+  }
+  *found->second = *length;
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::StatusOr<Duration> ParseDuration(std::string_view flag, std::string_view text) {
+  const size_t digits = text.find_first_not_of("0123456789.");
+  const std::optional<double> number = ParseNumber<double>(text.substr(0, digits));
+  const std::string_view unit = digits == std::string_view::npos ? "" : text.substr(digits);
+  const std::map<std::string_view, double> units = {
+      {"ns", 1}, {"us", 1e3}, {"ms", 1e6}, {"s", 1e9}, {"m", 6e10}, {"h", 3.6e12}};
+  const auto found = units.find(unit);
+  if (!number || (found == units.end() && !(unit.empty() && *number == 0))) {
+    return Bad(flag, text, "is not a duration such as 200ms, 20s or 1.5m");
+  }
+  const double nanos = *number * (found == units.end() ? 1 : found->second);
+  if (nanos > 8.64e13 * 7) return Bad(flag, text, "is longer than 7 days");
+  return Duration{static_cast<int64_t>(std::llround(nanos))};
+}
+
+struct RunFlags::Raw {
+  bool simulated = false;
+  std::string rate = "1", messages, duration, hops = "3", work = "200ms", streams = "4";
+  std::string max_outstanding = "1000", client = "go", publish = "await", drain = "30s";
+  std::string policy = "eager", target, profile = "cloud-replay", preset, seed, spans = "auto", out;
+  std::string waterfall, ring_events = "4000000";
+  std::vector<std::string> arms, plants;
+  bool json = false, quiet = false, per_hop = false, no_out = false;
+  CLI::Option *rate_given = nullptr, *streams_given = nullptr, *messages_given = nullptr,
+              *duration_given = nullptr, *profile_given = nullptr, *policy_given = nullptr;
+
+  absl::Status ApplyPreset(RunOptions& options) const;
+  absl::Status FinishSize(RunOptions& options) const;
+  absl::Status FinishTarget(RunOptions& options) const;
+  absl::Status FinishRest(RunOptions& options) const;
+};
+
+RunFlags::RunFlags(CLI::App& app, bool simulated) : raw_(std::make_shared<Raw>()) {
+  Raw& raw = *raw_;
+  raw.simulated = simulated;
+  const std::string load = "Load", chain = "Chain and client", broker = "Broker", output = "Output";
+  raw.rate_given = app.add_option("--rate", raw.rate, "messages a second, per arm, evenly spread")->group(load)->capture_default_str();
+  raw.messages_given = app.add_option("--messages", raw.messages, "messages per arm (default 31)")->group(load);
+  raw.duration_given = app.add_option("--duration", raw.duration, "instead of --messages: every slot in [0, DURATION)")->group(load);
+  app.add_option("--drain", raw.drain, "wait this long after the last slot for what is unfinished")->group(load)->capture_default_str();
+  app.add_option("--preset", raw.preset, "published-1rps (the defaults) or published-5rps (5/s for 30 s, 10 streams, warm-up 5 s left out)")->group(load);
+  app.add_option("--seed", raw.seed, "of the added delays and phases (default: built in)")->group(load);
+  app.add_option("--hops", raw.hops, "workers in a chain")->group(chain)->capture_default_str();
+  app.add_option("--work", raw.work, "simulated work per handler")->group(chain)->capture_default_str();
+  raw.streams_given = app.add_option("--streams", raw.streams, "StreamingPull streams per worker (Go's NumGoroutines)")->group(chain)->capture_default_str();
+  app.add_option("--max-outstanding-messages", raw.max_outstanding, "flow control of each worker")->group(chain)->capture_default_str();
+  app.add_option("--client", raw.client, "client model: go")->group(chain)->capture_default_str();
+  app.add_option("--arm", raw.arms, "one more arm in every group: std, eos, eos-overlap, or NAME:KIND[,streams=N]")->group(chain);
+  app.add_option("--publish", raw.publish, "await: ack after the publish's result; fire: ack at once")->group(chain)->capture_default_str();
+  raw.profile_given = app.add_option("--profile", raw.profile, "delays the replay's broker adds: cloud-replay, none, or a FILE")->group(broker)->capture_default_str();
+  raw.policy_given = app.add_option("--response-policy", raw.policy, "eager: write when there is credit; gated: one response per stream awaits its receipt modack")->group(broker)->capture_default_str();
+  if (!simulated) {
+    app.add_option("--target", raw.target, "embedded (default) or HOST:PORT of an emulator; PUBSUB_EMULATOR_HOST is honoured")->group(broker);
+    app.add_option("--ring-events", raw.ring_events, "capacity of the event recorder (64 bytes each)")->group(output)->capture_default_str();
+  }
+  app.add_option("--spans", raw.spans, "what is written: auto, all, sampled:N, none; everything is always recorded")->group(output)->capture_default_str();
+  app.add_option("--out", raw.out, "run folder to write (default runs/TIME)")->group(output);
+  app.add_flag("--no-out", raw.no_out, "write no run folder")->group(output);
+  app.add_flag("--json", raw.json, "print one JSON document (docs/json.md) and nothing else")->group(output);
+  app.add_flag("--per-hop", raw.per_hop, "tables per hop as well")->group(output);
+  app.add_option("--waterfall", raw.waterfall, "the arm whose median message is drawn")->group(output);
+  app.add_flag("--quiet", raw.quiet, "no progress, only results")->group(output);
+  app.add_option("--plant", raw.plants, "")->group("");
+}
+
+absl::Status RunFlags::Raw::ApplyPreset(RunOptions& options) const {
+  options.preset = preset;
+  if (preset.empty() || preset == "published-1rps") return absl::OkStatus();
+  if (preset != "published-5rps") return Bad("--preset", preset, "is neither published-1rps nor published-5rps");
+  if (rate_given->count() == 0) options.millihertz = 5000;
+  if (streams_given->count() == 0) options.streams = 10;
+  if (messages_given->count() == 0 && duration_given->count() == 0) {
+    options.messages = lab::Schedule::SlotsIn(options.millihertz, std::chrono::seconds{30});
+  }
+  options.warm_up = kWarmUp5;
+  return absl::OkStatus();
+}
+
+absl::Status RunFlags::Raw::FinishSize(RunOptions& options) const {
+  if (messages_given->count() > 0 && duration_given->count() > 0) {
+    return absl::InvalidArgumentError("--messages and --duration: give one of them");
+  }
+  if (messages_given->count() > 0) {
+    absl::StatusOr<uint64_t> count = ParseCount("--messages", messages, 1, kMessagesMax);
+    if (!count.ok()) return count.status();
+    options.messages = *count;
+  }
+  if (duration_given->count() > 0) {
+    absl::StatusOr<Duration> length = ParseDuration("--duration", duration);
+    if (!length.ok()) return length.status();
+    options.messages = lab::Schedule::SlotsIn(options.millihertz, *length);
+    if (options.messages < 1 || options.messages > kMessagesMax) {
+      return Bad("--duration", duration, StrCat("gives ", options.messages, " messages, outside [1, ", kMessagesMax, "]"));
+    }
+  }
+  if (lab::Schedule(options.millihertz, options.messages).DueAfter(options.messages - 1) < options.warm_up) {
+    return Bad("--preset", preset, "leaves its first 5 s out, and this run has no slot after them");
+  }
+  return absl::OkStatus();
+}
+
+absl::Status RunFlags::Raw::FinishTarget(RunOptions& options) const {
+  if (simulated) return absl::OkStatus();
+  options.target = target;
+  if (target.empty()) {
+    const char* host = std::getenv("PUBSUB_EMULATOR_HOST");
+    options.target_from_environment = host != nullptr && *host != '\0';
+    options.target = options.target_from_environment ? host : "embedded";
+  }
+  if (options.embedded()) return absl::OkStatus();
+  if (options.target.rfind("gcp:", 0) == 0) {
+    return Bad("--target", options.target, "is not supported yet; use embedded or HOST:PORT");
+  }
+  const size_t colon = options.target.rfind(':');
+  const std::optional<uint16_t> port =
+      colon == std::string::npos ? std::nullopt : ParseNumber<uint16_t>(std::string_view(options.target).substr(colon + 1));
+  if (!port || *port == 0 || colon == 0) return Bad("--target", options.target, "is neither embedded nor HOST:PORT");
+  const bool delays_asked = profile_given->count() > 0 && profile != "none";
+  if (delays_asked) return Bad("--profile", profile, StrCat("needs the embedded broker, not --target ", options.target));
+  if (policy_given->count() > 0) return Bad("--response-policy", policy, StrCat("needs the embedded broker, not --target ", options.target));
+  options.profile = "none";
+  return absl::OkStatus();
+}
+
+absl::Status RunFlags::Raw::FinishRest(RunOptions& options) const {
+  if (publish != "await" && publish != "fire") return Bad("--publish", publish, "is neither await nor fire");
+  options.publish = publish == "await" ? lab::PublishMode::kAwait : lab::PublishMode::kFire;
+  if (policy != "eager" && policy != "gated") return Bad("--response-policy", policy, "is neither eager nor gated");
+  options.gated = policy == "gated";
+  if (absl::StatusOr<client::Model> model = client::FindModel(client); !model.ok()) {
+    return Bad("--client", client, MessageOf(model.status()));
+  }
+  options.client = client;
+  if (!seed.empty()) {
+    absl::StatusOr<uint64_t> number = ParseCount("--seed", seed, 0, ~uint64_t{0});
+    if (!number.ok()) return number.status();
+    options.seed = *number;
+    options.seed_given = true;
+  }
+  absl::StatusOr<SpanChoice> choice = ParseSpans(spans);
+  if (!choice.ok()) return choice.status();
+  options.spans = *choice;
+  for (const std::string& arm : arms) {
+    if (absl::StatusOr<lab::ArmSpec> parsed = lab::ParseArm(arm, client); !parsed.ok()) return parsed.status();
+  }
+  options.arms = arms;
+  for (const std::string& plant : plants) {
+    if (absl::Status status = ApplyPlant(plant, options.plants); !status.ok()) return status;
+  }
+  if (no_out && !out.empty()) return absl::InvalidArgumentError("--out and --no-out: give one of them");
+  options.out = out;
+  options.no_out = no_out;
+  options.json = json;
+  options.quiet = quiet;
+  options.per_hop = per_hop;
+  options.waterfall = waterfall;
+  return absl::OkStatus();
+}
+
+absl::StatusOr<RunOptions> RunFlags::Finish() const {
+  const Raw& raw = *raw_;
+  RunOptions options;
+  options.simulated = raw.simulated;
+  options.profile = raw.profile;
+  absl::StatusOr<uint64_t> rate = ParseRate(raw.rate);
+  if (!rate.ok()) return rate.status();
+  options.millihertz = *rate;
+  absl::StatusOr<uint64_t> streams = ParseCount("--streams", raw.streams, 1, kStreamsMax);
+  if (!streams.ok()) return streams.status();
+  options.streams = static_cast<uint32_t>(*streams);
+  absl::StatusOr<uint64_t> hops = ParseCount("--hops", raw.hops, 1, kHopsMax);
+  if (!hops.ok()) return hops.status();
+  options.hops = static_cast<int>(*hops);
+  absl::StatusOr<uint64_t> outstanding = ParseCount("--max-outstanding-messages", raw.max_outstanding, 1, 1'000'000);
+  if (!outstanding.ok()) return outstanding.status();
+  options.max_outstanding_messages = static_cast<int64_t>(*outstanding);
+  absl::StatusOr<uint64_t> ring = ParseCount("--ring-events", raw.ring_events, 1'000, 100'000'000);
+  if (!ring.ok()) return ring.status();
+  options.ring_events = *ring;
+  absl::StatusOr<Duration> work = ParseDuration("--work", raw.work);
+  if (!work.ok()) return work.status();
+  options.work = *work;
+  absl::StatusOr<Duration> drain = ParseDuration("--drain", raw.drain);
+  if (!drain.ok()) return drain.status();
+  options.drain = *drain;
+  for (const auto& finish : {&Raw::ApplyPreset, &Raw::FinishSize, &Raw::FinishTarget, &Raw::FinishRest}) {
+    if (absl::Status status = (raw.*finish)(options); !status.ok()) return status;
+  }
+  return options;
+}
+
+}  // namespace hopgap::cli

@@ -1,0 +1,100 @@
+#include <cstdio>
+#include <utility>
+
+#include "base/text.h"
+#include "cli/commands.h"
+#include "cli/exit_codes.h"
+#include "cli/folder.h"
+#include "cli/present.h"
+#include "cli/progress.h"
+#include "cli/result.h"
+#include "cli/setup.h"
+#include "cli/signals.h"
+#include "live/run.h"
+#include "report/text.h"
+
+namespace hopgap::cli {
+namespace {
+
+// The recorders' share of --ring-events, or why they are too small.
+absl::StatusOr<EventEstimate> Capacities(const RunOptions& options, const lab::Options& lab) {
+  const EventEstimate needed = EstimateEvents(lab);
+  const uint64_t total = needed.client + (options.embedded() ? needed.broker : 0);
+  if (total > options.ring_events) {
+    return absl::InvalidArgumentError(StrCat(
+        "--ring-events ", options.ring_events, ": this run records up to ", total,
+        " events (64 bytes each); raise it to that, or use fewer messages, or hopgap simulate, which needs no ring"));
+  }
+  return EventEstimate{needed.client, options.embedded() ? needed.broker : 1};
+}
+
+void PrintHeader(const RunOptions& options, const report::Run& run) {
+  if (options.quiet || options.json) return;
+  std::fputs(report::RenderHeader(run).c_str(), stdout);
+  if (options.target_from_environment) {
+    std::printf("TARGET  %s, from PUBSUB_EMULATOR_HOST\n", options.target.c_str());
+  }
+  std::fflush(stdout);
+}
+
+live::Options LiveOptions(const RunOptions& options, Setup& setup, const EventEstimate& capacities) {
+  live::Options live;
+  live.lab = setup.lab;
+  live.target = options.target;
+  live.broker = setup.broker;
+  live.broker.ack_id_key = RandomKey();
+  live.planted_wire = options.plants.wire;
+  live.drain = options.drain;
+  live.client_events = capacities.client;
+  live.broker_events = capacities.broker;
+  live.stop_asked = [] { return StopSignal() == 0 ? std::string() : SignalName(StopSignal()); };
+  return live;
+}
+
+void FoldAndWrite(live::Result& result, const SpanSample& sample, Folder& folder) {
+  const bool spans = folder.wanted() && !sample.none();
+  if (!spans) return live::FoldPaths(result, nullptr);
+  live::FoldPaths(result, [&](size_t, uint64_t slot, std::vector<trace::Span>& message) {
+    if (sample.Takes(slot)) folder.AddSpans(message);
+  });
+  if (sample.all()) {
+    folder.AddRpcSpans(result.client_events->events(), {result.anchor, result.places->Snapshot()});
+  }
+  folder.AddLedger(*result.outcome.experiment);
+}
+
+}  // namespace
+
+int RunCommand(const RunOptions& options) {
+  absl::StatusOr<Setup> setup = MakeSetup(options);
+  if (!setup.ok()) return Fail(kBadConfiguration, MessageOf(setup.status()));
+  const absl::StatusOr<EventEstimate> capacities = Capacities(options, setup->lab);
+  if (!capacities.ok()) return Fail(kBadConfiguration, MessageOf(capacities.status()));
+  absl::StatusOr<Folder> folder = Folder::Create(options);
+  if (!folder.ok()) return Fail(kOutputUnwritable, MessageOf(folder.status()));
+  const SpanSample sample(options.spans, options.seed, options.messages, setup->lab.arms.size());
+  report::Run run = PlannedRun(*setup, sample);
+  PrintHeader(options, run);
+
+  ProgressPrinter printer(options.quiet || options.json);
+  live::Options live = LiveOptions(options, *setup, *capacities);
+  live.progress = [&](const live::Progress& progress) { printer.Show(progress); };
+  absl::StatusOr<live::Result> result = live::Run(std::move(live));
+  if (!result.ok()) return Fail(CodeOf(result.status()), MessageOf(result.status()));
+  FoldAndWrite(*result, sample, *folder);
+
+  run.elapsed = result->outcome.end - result->outcome.first;
+  run.ended_early = result->outcome.ended_early;
+  run.ended_early_why = result->outcome.ended_early_why;
+  run.loop_stall_max = result->outcome.health.loop_stall_max;
+  run.clock_drift = result->clock_drift;
+  run.arms = ArmRuns(result->outcome);
+  printer.Finish(run, result->last_progress);
+  for (const std::string& name : result->not_removed) {
+    std::fprintf(stderr, "hopgap: could not remove %s\n", name.c_str());
+  }
+  return FinishRun(std::move(run), *folder,
+                   {.json = options.json, .per_hop = options.per_hop, .waterfall = options.waterfall});
+}
+
+}  // namespace hopgap::cli

@@ -1,0 +1,152 @@
+#include "cli/setup.h"
+
+#include <algorithm>
+#include <random>
+#include <set>
+
+#include "base/text.h"
+#include "formats/profile_file.h"
+#include "lab/schedule.h"
+
+namespace hopgap::cli {
+namespace {
+
+// Per message and hop, without lease extensions; redeliveries are headroom's.
+constexpr uint64_t kClientEventsPerHop = 18, kBrokerEventsPerHop = 15, kHeadroom = 10'000;
+
+struct GroupPlan {
+  std::string name, project, prefix;
+  Duration offset{0};
+  std::vector<std::string> kinds;
+};
+
+std::vector<GroupPlan> Plan(const RunOptions& options) {
+  const Duration half_slot = lab::Schedule(options.millihertz, 2).period() / 2;
+  std::vector<GroupPlan> groups = {{"here", kHereProject, "", Duration{0}, {"std", "eos"}}};
+  if (options.profile != "none") {
+    groups.push_back({"replay", kReplayProject, "replay.", half_slot, {"std", "eos", "eos-overlap"}});
+  }
+  return groups;
+}
+
+absl::Status AddArms(const RunOptions& options, const GroupPlan& plan, int group, lab::Options& lab) {
+  std::set<std::string> names;
+  std::vector<std::string> texts = plan.kinds;
+  texts.insert(texts.end(), options.arms.begin(), options.arms.end());
+  for (size_t i = 0; i < texts.size(); ++i) {
+    absl::StatusOr<lab::ArmSpec> arm = lab::ParseArm(texts[i], options.client);
+    if (!arm.ok()) return arm.status();
+    // An arm that the group has anyway is no second one.
+    if (arm->name == texts[i] && names.count(arm->name) > 0) continue;
+    if (!names.insert(arm->name).second) {
+      return absl::InvalidArgumentError(StrCat("--arm ", texts[i], ": the name '", arm->name, "' is taken"));
+    }
+    arm->name = plan.prefix + arm->name;
+    arm->group = group;
+    lab.arms.push_back(*std::move(arm));
+  }
+  return absl::OkStatus();
+}
+
+double QuantileMs(const broker::QuantileTable& table, double p) {
+  return ToMillis(table.At(static_cast<uint64_t>(p * static_cast<double>(kFractionOne))));
+}
+
+void DescribeProfile(const broker::Profile& profile, report::Configuration& configuration) {
+  const auto add = [&](broker::Leg leg, const char* kind, bool exactly_once) {
+    const broker::QuantileTable& table = profile.Table(exactly_once, leg);
+    if (table.zero()) return;
+    std::string name(broker::LegName(leg));
+    std::replace(name.begin(), name.end(), '_', ' ');
+    configuration.added.push_back({name, kind, QuantileMs(table, 0.5), QuantileMs(table, 0.95), ToMillis(table.Mean())});
+  };
+  add(broker::Leg::kPublishBefore, "both", false);
+  add(broker::Leg::kPublishAfter, "both", false);
+  for (broker::Leg leg : {broker::Leg::kDeliver, broker::Leg::kModack, broker::Leg::kAck}) {
+    add(leg, "standard", false);
+    add(leg, "exactly-once", true);
+  }
+}
+
+void AddDelays(const RunOptions& options, const broker::Profile& profile, Setup& setup) {
+  broker::Delays::Options delays{.profile = {}, .seed = options.seed, .strata = options.messages,
+                                 .planted = options.plants.legs};
+  const bool planted = std::any_of(delays.planted.begin(), delays.planted.end(),
+                                   [](Duration length) { return length != Duration{0}; });
+  if (planted) setup.broker.every_project = std::make_shared<broker::Delays>(delays);
+  if (options.profile != "none") {
+    delays.profile = profile;
+    setup.broker.delays[kReplayProject] = std::make_shared<broker::Delays>(std::move(delays));
+  }
+}
+
+void FillConfiguration(const RunOptions& options, report::Configuration& configuration) {
+  configuration.command = options.simulated ? "simulate" : "run";
+  configuration.simulated = options.simulated;
+  configuration.hops = options.hops;
+  configuration.work = options.work;
+  configuration.rate_per_second = static_cast<double>(options.millihertz) / 1000;
+  configuration.messages = options.messages;
+  configuration.streams = static_cast<int>(options.streams);
+  configuration.max_outstanding_messages = options.max_outstanding_messages;
+  configuration.publish_mode = options.publish == lab::PublishMode::kAwait ? "await" : "fire";
+  configuration.response_policy = options.embedded() || options.simulated ? (options.gated ? "gated" : "eager") : "the target's own";
+  configuration.target = options.simulated ? "simulated" : options.target;
+  configuration.profile = options.profile;
+  configuration.seed = options.seed;
+  configuration.stratified = options.profile != "none";
+  configuration.preset = options.preset;
+  configuration.warm_up = options.warm_up;
+}
+
+}  // namespace
+
+absl::StatusOr<broker::Profile> LoadProfile(const std::string& name) {
+  if (name == "none") return broker::Profile{};
+  absl::StatusOr<formats::ProfileFile> file = formats::BuiltinProfile(name);
+  const std::string builtins(MessageOf(file.status()));
+  if (!file.ok()) file = formats::ReadProfileFile(name);
+  if (file.ok()) return std::move(file->profile);
+  if (!absl::IsNotFound(file.status())) return file.status();
+  return absl::NotFoundError(StrCat("--profile ", name, ": neither a file nor built in (", builtins, ")"));
+}
+
+HashKey RandomKey() {
+  std::random_device device;
+  const auto word = [&] { return (static_cast<uint64_t>(device()) << 32) | device(); };
+  return {word(), word()};
+}
+
+EventEstimate EstimateEvents(const lab::Options& options) {
+  const uint64_t hops = options.slots * options.arms.size() * static_cast<uint64_t>(options.hops);
+  return {hops * kClientEventsPerHop + kHeadroom, hops * kBrokerEventsPerHop + kHeadroom};
+}
+
+absl::StatusOr<Setup> MakeSetup(const RunOptions& options) {
+  absl::StatusOr<broker::Profile> profile = LoadProfile(options.profile);
+  if (!profile.ok()) return profile.status();
+  Setup setup;
+  const std::vector<GroupPlan> plans = Plan(options);
+  for (size_t i = 0; i < plans.size(); ++i) {
+    setup.lab.groups.push_back({plans[i].name, plans[i].project, plans[i].offset});
+    if (absl::Status status = AddArms(options, plans[i], static_cast<int>(i), setup.lab); !status.ok()) return status;
+  }
+  setup.lab.hops = options.hops;
+  setup.lab.work = options.work;
+  setup.lab.millihertz = options.millihertz;
+  setup.lab.slots = options.messages;
+  setup.lab.streams = options.streams;
+  setup.lab.max_outstanding_messages = options.max_outstanding_messages;
+  setup.lab.publish = options.publish;
+  setup.lab.seed = options.seed;
+  setup.lab.planted = options.plants.lab;
+  setup.lab.client_planted = options.plants.client;
+  setup.broker.response_policy = options.gated ? broker::ResponsePolicy::kGated : broker::ResponsePolicy::kEager;
+  AddDelays(options, *profile, setup);
+  FillConfiguration(options, setup.configuration);
+  DescribeProfile(*profile, setup.configuration);
+  setup.configuration.profile_is_builtin_replay = options.profile == "cloud-replay" && options.hops == 3;
+  return setup;
+}
+
+}  // namespace hopgap::cli

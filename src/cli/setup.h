@@ -1,0 +1,39 @@
+#pragma once
+
+#include <absl/status/statusor.h>
+
+#include <string>
+
+#include "broker/broker.h"
+#include "cli/options.h"
+#include "lab/options.h"
+#include "report/run.h"
+
+namespace hopgap::cli {
+
+inline constexpr char kHereProject[] = "hopgap-here";
+inline constexpr char kReplayProject[] = "hopgap-replay";
+
+// What a run's options mean for each room.
+struct Setup {
+  lab::Options lab;
+  broker::Broker::Options broker;       // embedded and simulated targets
+  report::Configuration configuration;
+};
+
+// NotFound or InvalidArgument for a profile or an arm, in words.
+absl::StatusOr<Setup> MakeSetup(const RunOptions& options);
+
+// "none" gives an empty profile; a built-in name or a file anything else.
+absl::StatusOr<broker::Profile> LoadProfile(const std::string& name);
+
+// A key nobody can guess, for ack ids.
+HashKey RandomKey();
+
+// Events that a run records at most, on the clients' and on the broker's side.
+struct EventEstimate {
+  uint64_t client = 0, broker = 0;
+};
+EventEstimate EstimateEvents(const lab::Options& options);
+
+}  // namespace hopgap::cli

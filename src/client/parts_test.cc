@@ -1,0 +1,181 @@
+// The parts whose rules the subscriber's tests do not show at their boundaries.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "client/backoff.h"
+#include "client/distribution.h"
+#include "client/flow_control.h"
+#include "client/lease_keeper.h"
+#include "client/model.h"
+#include "client/scheduler.h"
+#include "client/sender.h"
+#include "client/tick_grid.h"
+
+namespace hopgap::client {
+namespace {
+
+using namespace std::chrono_literals;
+using testing::ElementsAre;
+
+constexpr Instant kStart{};
+
+TEST(ModelTest, OverlapDiffersFromGoInItsReceiptAlone) {
+  const Model go = *FindModel("go");
+  Model overlap = *FindModel("overlap");
+  EXPECT_EQ(go.receipt, ReceiptPolicy::kAwait);
+  EXPECT_EQ(overlap.receipt, ReceiptPolicy::kOverlap);
+  EXPECT_EQ(overlap.tick, go.tick);
+  EXPECT_EQ(overlap.publish_delay, go.publish_delay);
+  const absl::Status unknown = FindModel("java").status();
+  EXPECT_EQ(unknown.code(), absl::StatusCode::kNotFound);
+  EXPECT_THAT(std::string(unknown.message()), testing::HasSubstr("go, overlap"));
+}
+
+TEST(BackoffTest, PausesLieAboveZeroAndUpToTheirLimit) {
+  const BackoffShape shape{100ms, 40, 1s};
+  const std::vector<Duration> limits = {100ms, 400ms, 1s, 1s};
+  std::vector<Duration> longest(limits.size());
+  for (uint64_t key = 0; key < 2000; ++key) {
+    Backoff backoff(shape, key);
+    for (size_t i = 0; i < limits.size(); ++i) {
+      const Duration pause = backoff.Pause();
+      ASSERT_GT(pause, 0ns);
+      ASSERT_LE(pause, limits[i]);
+      longest[i] = std::max(longest[i], pause);
+    }
+  }
+  for (size_t i = 0; i < limits.size(); ++i) EXPECT_GT(longest[i], limits[i] * 99 / 100);  // full jitter
+}
+
+TEST(BackoffTest, ResetShrinksTheLimitAndNotTheJitter) {
+  Backoff backoff({1s, 20, 64s}, 3);
+  const Duration first = backoff.Pause();
+  backoff.Pause();
+  backoff.Reset();
+  const Duration again = backoff.Pause();
+  EXPECT_LE(again, 1s);
+  EXPECT_NE(again, first);
+}
+
+TEST(TickGridTest, TicksAtBeforeAndAfter) {
+  const TickGrid grid(kStart + 30ms, 100ms);
+  EXPECT_EQ(grid.AtOrAfter(kStart + 30ms), kStart + 30ms);
+  EXPECT_EQ(grid.AtOrAfter(kStart + 30ms + 1ns), kStart + 130ms);
+  EXPECT_EQ(grid.After(kStart + 30ms), kStart + 130ms);
+  EXPECT_EQ(grid.AtOrAfter(kStart), kStart + 30ms);
+  EXPECT_EQ(grid.AtOrBefore(kStart), kStart - 70ms);
+  EXPECT_EQ(grid.AtOrBefore(kStart - 70ms), kStart - 70ms);
+  EXPECT_EQ(grid.AtOrBefore(kStart - 70ms - 1ns), kStart - 170ms);
+}
+
+TEST(AckTimeDistributionTest, NearestRankInWholeSeconds) {
+  AckTimeDistribution times(10s, 600s);
+  EXPECT_EQ(times.Percentile(0.99), 0);
+  for (int i = 0; i < 99; ++i) times.Add(1s);
+  EXPECT_EQ(times.Percentile(0.99), 10);
+  times.Add(700s);
+  EXPECT_EQ(times.Percentile(0.99), 10);  // rank 99 of 100
+  times.Add(20s + 999ms);
+  EXPECT_EQ(times.Percentile(0.99), 20);  // rank 100 of 101
+  EXPECT_EQ(times.Percentile(1.0), 600);
+}
+
+TEST(FlowControlTest, ZeroMeansTheDefaultAndNegativeNone) {
+  FlowControl standard(0, 0), unlimited(-1, -1);
+  int granted = 0;
+  for (int i = 0; i < 1001; ++i) granted += standard.Acquire(0, 1);
+  EXPECT_EQ(granted, 1000);
+  for (int i = 0; i < 5000; ++i) ASSERT_TRUE(unlimited.Acquire(0, 1'000'000'000));
+}
+
+TEST(FlowControlTest, CountComesBeforeBytes) {
+  FlowControl flow(2, 10);
+  std::vector<uint32_t> admitted;
+  EXPECT_TRUE(flow.Acquire(0, 10));
+  EXPECT_FALSE(flow.Acquire(1, 5));  // has its count, waits for bytes
+  EXPECT_FALSE(flow.Acquire(2, 0));  // waits for a count
+  EXPECT_EQ(flow.messages_held(), 2);
+  flow.Release(10, admitted);
+  EXPECT_THAT(admitted, ElementsAre(1, 2));
+}
+
+TEST(SchedulerTest, SlotsAreServedInOrder) {
+  Scheduler scheduler(1);
+  std::vector<Scheduler::Started> started;
+  EXPECT_EQ(scheduler.Add(1, ""), Scheduler::Added::kRuns);
+  EXPECT_EQ(scheduler.Add(2, ""), Scheduler::Added::kWaits);
+  EXPECT_EQ(scheduler.Add(3, "k"), Scheduler::Added::kWaits);
+  EXPECT_EQ(scheduler.Add(4, "k"), Scheduler::Added::kQueued);
+  scheduler.Returned("", started);
+  ASSERT_EQ(started.size(), 1u);
+  EXPECT_EQ(started[0].delivery, 2u);
+  EXPECT_TRUE(started[0].adder_waited);
+  scheduler.Returned("", started);
+  EXPECT_EQ(started.back().delivery, 3u);
+  scheduler.Returned("k", started);
+  EXPECT_EQ(started.back().delivery, 4u);
+  EXPECT_FALSE(started.back().adder_waited);
+  scheduler.Returned("k", started);
+  EXPECT_EQ(started.size(), 3u);
+  EXPECT_EQ(scheduler.Add(5, "k"), Scheduler::Added::kRuns);
+  EXPECT_EQ(scheduler.Add(6, "k"), Scheduler::Added::kQueued);
+  EXPECT_EQ(scheduler.Add(7, ""), Scheduler::Added::kWaits);
+  EXPECT_THAT(scheduler.TakeWaiting(), ElementsAre(7, 6));
+}
+
+TEST(LeaseKeeperTest, PeriodsFollowTheDeadline) {
+  const Model model;
+  LeaseKeeper leases(model, kStart);
+  EXPECT_EQ(leases.deadline_seconds(), 10);
+  EXPECT_TRUE(leases.SetExactlyOnce(kStart, true));
+  EXPECT_FALSE(leases.SetExactlyOnce(kStart, true));
+  EXPECT_EQ(leases.deadline_seconds(), 60);
+  EXPECT_EQ(leases.NextTick(), std::nullopt);
+  leases.Add(kStart + 5s, 1, kStart + 1h);  // at the tick itself: not spent yet
+  EXPECT_EQ(leases.NextTick(), kStart + 5s);
+  EXPECT_FALSE(leases.TakeTick(kStart + 5s - 1ns).has_value());
+  EXPECT_THAT(leases.TakeTick(kStart + 5s)->extend, ElementsAre(1));
+  EXPECT_EQ(leases.NextTick(), kStart + 60s);
+  leases.AddAckTime(100s);
+  EXPECT_EQ(leases.deadline_seconds(), 100);
+  leases.TakeTick(kStart + 60s);
+  EXPECT_EQ(leases.NextTick(), kStart + 60s + 95s);
+}
+
+Target Named(const char* id) {
+  Target target;
+  target.ack_id = id;
+  return target;
+}
+
+TEST(SenderTest, ATickDuringABusyTimeIsKeptOncePerTicker) {
+  Sender sender(TickGrid(kStart, 100ms), kStart);
+  sender.Add(kStart + 10ms, Purpose::kAck, Named("a"));
+  EXPECT_EQ(sender.NextDeadline(), kStart + 100ms);
+  EXPECT_FALSE(sender.Take(kStart + 100ms - 1ns).has_value());
+  EXPECT_EQ(sender.Take(kStart + 100ms)->purpose, Purpose::kAck);
+  sender.SetBusy(true);
+  sender.Add(kStart + 110ms, Purpose::kAck, Named("b"));
+  sender.Add(kStart + 110ms, Purpose::kNack, Named("n"));
+  EXPECT_EQ(sender.NextDeadline(), std::nullopt);
+  EXPECT_TRUE(sender.HasPendingNack("n"));
+  sender.SetBusy(false);
+  // The nack's tick of 100 ms came while the ack was sent; the ack's own is spent.
+  EXPECT_EQ(sender.Take(kStart + 120ms)->purpose, Purpose::kNack);
+  EXPECT_FALSE(sender.HasPendingNack("n"));
+  EXPECT_FALSE(sender.Take(kStart + 120ms).has_value());
+  EXPECT_EQ(sender.NextDeadline(), kStart + 200ms);
+}
+
+TEST(SenderTest, FlushingDropsReceiptsAndNeedsNoTick) {
+  Sender sender(TickGrid(kStart, 100ms), kStart);
+  sender.Add(kStart + 1ms, Purpose::kReceipt, Named("r"));
+  sender.Add(kStart + 1ms, Purpose::kNack, Named("n"));
+  sender.Flush();
+  EXPECT_EQ(sender.Take(kStart + 2ms)->purpose, Purpose::kNack);
+  sender.Add(kStart + 2ms, Purpose::kReceipt, Named("r"));
+  EXPECT_TRUE(sender.empty());
+}
+
+}  // namespace
+}  // namespace hopgap::client

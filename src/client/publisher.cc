@@ -1,0 +1,262 @@
+#include "client/publisher.h"
+
+#include <absl/container/flat_hash_map.h>
+#include <absl/strings/numbers.h>
+#include <absl/strings/str_cat.h>
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+#include "base/check.h"
+#include "base/draw.h"
+#include "client/backoff.h"
+#include "client/bundler.h"
+#include "client/recorder.h"
+#include "client/retry.h"
+#include "pubsub/api.h"
+
+namespace hopgap::client {
+namespace {
+
+size_t VarintSize(size_t value) {
+  size_t size = 1;
+  for (; value >= 0x80; value >>= 7) ++size;
+  return size;
+}
+// A length-delimited field with a one-byte tag.
+size_t FieldSize(size_t length) { return 1 + VarintSize(length) + length; }
+
+// What the library counts against its thresholds: the encoded message as the
+// caller gave it, before the trace context is added.
+size_t SizeWithoutContext(const Publisher::Call& call) {
+  size_t size = call.data.empty() ? 0 : FieldSize(call.data.size());
+  for (const auto& [key, value] : call.attributes) {
+    size += FieldSize(FieldSize(key.size()) + FieldSize(value.size()));
+  }
+  return size;
+}
+
+void SetTraceparent(Publisher::Call& call) {
+  if (!call.create.valid()) return;
+  const auto same = [](const auto& attribute) { return attribute.first == pubsub::kTraceparentAttribute; };
+  std::erase_if(call.attributes, same);
+  call.attributes.emplace_back(pubsub::kTraceparentAttribute, pubsub::FormatTraceparent(call.create));
+}
+
+uint64_t IdNumber(const std::string& message_id) {
+  uint64_t number = 0;
+  return absl::SimpleAtoi(message_id, &number) ? number : 0;
+}
+
+}  // namespace
+
+class Publisher::Impl {
+ public:
+  Impl(Options options, trace::EventSink& sink, uint64_t& next_rpc)
+      : options_(std::move(options)),
+        recorder_(sink, options_.place),
+        next_rpc_(next_rpc),
+        // 5 bytes: tag and length of the messages field, as the library reckons.
+        bundler_(options_.model, {.bytes_max = kPublishBytesMax - FieldSize(options_.topic.size()) - 5,
+                                  .planted = options_.planted.batching}) {}
+
+  void Publish(Instant now, Call call, Actions& out);
+  void OnCallDone(Instant now, uint64_t id, const absl::Status& status, const pubsub::Bytes& response,
+                  Actions& out);
+  void OnDeadline(Instant now, Actions& out);
+  std::optional<Instant> NextDeadline() const;
+  void Flush(Instant now, Actions& out) {
+    bundler_.Close(now);
+    SendReady(now, out);
+  }
+  size_t in_flight() const { return in_flight_; }
+
+ private:
+  struct Waiting {              // a message whose bundle is with the server
+    uint64_t publish = 0;
+    trace::MessageKey key;
+  };
+  struct Rpc {
+    std::vector<Waiting> messages;
+    pubsub::Slices payload;
+    uint64_t number = 0;
+    Instant ends;               // of the publish with all its retries
+    Backoff backoff;
+    std::string last_error;     // of an attempt that is tried again
+  };
+
+  bool WorkerFree() const { return workers_busy_ < options_.model.publish_calls_max; }
+  void SendReady(Instant now, Actions& out);
+  void SendBundle(Instant now, Bundle bundle, Actions& out);
+  void Issue(Instant now, Rpc rpc, Actions& out);
+  void Finish(Instant now, const Rpc& rpc, absl::Status status, const std::vector<std::string>& ids,
+              Actions& out);
+  static void Answer(uint64_t publish, const absl::Status& status, const std::string& message_id, Actions& out);
+
+  Options options_;
+  Recorder recorder_;
+  uint64_t& next_rpc_;
+  Bundler bundler_;
+  size_t in_flight_ = 0;
+  size_t workers_busy_ = 0;     // a worker stays with its bundle through the retries
+  uint64_t last_call_ = 0, last_retry_ = 0;
+  absl::flat_hash_map<uint64_t, Rpc> calls_;                  // looked up only
+  std::map<std::pair<Instant, uint64_t>, Rpc> retries_;
+};
+
+void Publisher::Impl::Publish(Instant now, Call call, Actions& out) {
+  const trace::MessageKey key = KeyOf(call.create);
+  recorder_.Record(now, trace::What::kPublishCall, key,
+                   {.delivery = call.slot_label,
+                    .rpc = call.parent,
+                    .value = call.scheduled ? ToNanos(*call.scheduled) : 0});
+  const size_t size = SizeWithoutContext(call);
+  if (in_flight_ >= options_.buffered_messages_max) {
+    return Answer(call.publish,
+                  absl::ResourceExhaustedError(absl::StrCat("publisher: ", in_flight_, " messages have no result yet, the limit is ",
+                                                            options_.buffered_messages_max)),
+                  {}, out);
+  }
+  SetTraceparent(call);
+  pubsub::Message message = pubsub::Message::Make(call.data, call.attributes);
+  if (!bundler_.Add(now, {call.publish, key, std::move(message)}, size)) {
+    return Answer(call.publish,
+                  absl::InvalidArgumentError(absl::StrCat("publisher: a message of ", size, " bytes does not fit into one request of ",
+                                                          kPublishBytesMax)),
+                  {}, out);
+  }
+  ++in_flight_;
+  recorder_.Record(now, trace::What::kPublisherAdmitted, key, {});
+  SendReady(now, out);
+}
+
+void Publisher::Impl::SendReady(Instant now, Actions& out) {
+  while (WorkerFree()) {
+    std::optional<Bundle> bundle = bundler_.TakeReady(now);
+    if (!bundle) return;
+    SendBundle(now, *std::move(bundle), out);
+  }
+}
+
+void Publisher::Impl::SendBundle(Instant now, Bundle bundle, Actions& out) {
+  ++workers_busy_;
+  Rpc rpc;
+  rpc.number = next_rpc_++;
+  rpc.ends = now + options_.model.publish_timeout;
+  rpc.backoff = Backoff(kPublishRetry, Mix(options_.seed, bundle.front().publish));
+  pubsub::PublishRequest request;
+  request.topic = options_.topic;
+  request.messages.reserve(bundle.size());
+  rpc.messages.reserve(bundle.size());
+  for (const BundledMessage& item : bundle) recorder_.Record(now, trace::What::kBatchingEnd, item.key, {});
+  for (BundledMessage& item : bundle) {
+    recorder_.Record(now, trace::What::kPublishStart, item.key,
+                     {.rpc = rpc.number, .count = EventCount(bundle.size())});
+    rpc.messages.push_back({item.publish, item.key});
+    request.messages.push_back(std::move(item.message));
+  }
+  rpc.payload = pubsub::Encode(request);
+  Issue(now, std::move(rpc), out);
+}
+
+void Publisher::Impl::Issue(Instant now, Rpc rpc, Actions& out) {
+  Action action;
+  action.kind = Action::Kind::kCall;
+  action.call = ++last_call_;
+  action.method = pubsub::Method::kPublish;
+  action.payload = rpc.payload;
+  action.timeout = rpc.ends - now;
+  calls_.emplace(action.call, std::move(rpc));
+  out.push_back(std::move(action));
+}
+
+void Publisher::Impl::OnCallDone(Instant now, uint64_t id, const absl::Status& status,
+                                 const pubsub::Bytes& response, Actions& out) {
+  const auto found = calls_.find(id);
+  HOPGAP_CHECK(found != calls_.end(), "an answer to a publish that is not running");
+  Rpc rpc = std::move(found->second);
+  calls_.erase(found);
+  if (RetriesPublish(status) && now < rpc.ends) {
+    const Instant wake = std::min(now + rpc.backoff.Pause(), rpc.ends);
+    rpc.last_error = status.ToString();
+    retries_.emplace(std::pair{wake, ++last_retry_}, std::move(rpc));
+    return;
+  }
+  absl::Status result = status;
+  std::vector<std::string> ids;
+  if (status.ok()) {
+    absl::StatusOr<std::vector<std::string>> decoded = pubsub::DecodePublishResponse(response.view());
+    if (!decoded.ok()) {
+      result = decoded.status();
+    } else if (decoded->size() != rpc.messages.size()) {
+      result = absl::InternalError(absl::StrCat("PublishResponse: ", decoded->size(), " message ids for ",
+                                                rpc.messages.size(), " messages"));
+    } else {
+      ids = *std::move(decoded);
+    }
+  }
+  Finish(now, rpc, std::move(result), ids, out);
+}
+
+void Publisher::Impl::Finish(Instant now, const Rpc& rpc, absl::Status status,
+                             const std::vector<std::string>& ids, Actions& out) {
+  for (size_t i = 0; i < rpc.messages.size(); ++i) {
+    const Waiting& message = rpc.messages[i];
+    const std::string id = status.ok() ? ids[i] : std::string();
+    recorder_.Record(now, trace::What::kPublishEnd, message.key,
+                     {.delivery = IdNumber(id), .rpc = rpc.number, .value = status.raw_code()});
+    --in_flight_;
+    Answer(message.publish, status, id, out);
+  }
+  --workers_busy_;
+  SendReady(now, out);
+}
+
+void Publisher::Impl::Answer(uint64_t publish, const absl::Status& status, const std::string& message_id,
+                             Actions& out) {
+  Action action;
+  action.kind = Action::Kind::kPublished;
+  action.publish = publish;
+  action.ok = status.ok();
+  action.message_id = message_id;
+  if (!status.ok()) action.error = status.ToString();
+  out.push_back(std::move(action));
+}
+
+void Publisher::Impl::OnDeadline(Instant now, Actions& out) {
+  while (!retries_.empty() && retries_.begin()->first.first <= now) {
+    Rpc rpc = std::move(retries_.extract(retries_.begin()).mapped());
+    if (now < rpc.ends) {
+      Issue(now, std::move(rpc), out);
+    } else {
+      Finish(now, rpc,
+             absl::DeadlineExceededError(absl::StrCat("no attempt succeeded in time; the last: ", rpc.last_error)),
+             {}, out);
+    }
+  }
+  bundler_.OnDeadline(now);
+  SendReady(now, out);
+}
+
+std::optional<Instant> Publisher::Impl::NextDeadline() const {
+  std::optional<Instant> next = bundler_.NextDeadline(WorkerFree());
+  if (!retries_.empty() && (!next || retries_.begin()->first.first < *next)) next = retries_.begin()->first.first;
+  return next;
+}
+
+Publisher::Publisher(Options options, trace::EventSink& sink, uint64_t& next_rpc)
+    : impl_(std::make_unique<Impl>(std::move(options), sink, next_rpc)) {}
+Publisher::~Publisher() = default;
+
+void Publisher::Publish(Instant now, Call call, Actions& out) { impl_->Publish(now, std::move(call), out); }
+void Publisher::OnCallDone(Instant now, uint64_t call, const absl::Status& status, const pubsub::Bytes& response,
+                           Actions& out) {
+  impl_->OnCallDone(now, call, status, response, out);
+}
+void Publisher::OnDeadline(Instant now, Actions& out) { impl_->OnDeadline(now, out); }
+std::optional<Instant> Publisher::NextDeadline() const { return impl_->NextDeadline(); }
+void Publisher::Flush(Instant now, Actions& out) { impl_->Flush(now, out); }
+size_t Publisher::in_flight() const { return impl_->in_flight(); }
+
+}  // namespace hopgap::client

@@ -1,0 +1,63 @@
+#pragma once
+
+#include <absl/container/flat_hash_set.h>
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/time.h"
+#include "client/call_runner.h"
+#include "client/tick_grid.h"
+
+namespace hopgap::client {
+
+// What waits for the tickers of one stream's sender: acks, nacks and the
+// receipts of a standard subscription. The sender does one thing at a time; a
+// tick that falls into a running call is kept (one per ticker) and served when
+// the call returns, with all that has gathered by then.
+//
+// Ticks that coincide are served in the order ack, nack, receipt: the library
+// starts its tickers in this order, microseconds apart.
+class Sender {
+ public:
+  Sender(TickGrid grid, Instant start) : grid_(grid) { served_.fill(start - Duration{1}); }
+
+  // `purpose` is kAck, kNack or kReceipt.
+  void Add(Instant now, Purpose purpose, Target target);
+  bool HasPendingNack(const std::string& ack_id) const { return nacked_ids_.contains(ack_id); }
+
+  struct Due {
+    Purpose purpose;
+    std::vector<Target> targets;
+  };
+  // What is to be sent now; nullopt if nothing is. The caller sends it and
+  // calls SetBusy(). Requires: not busy.
+  std::optional<Due> Take(Instant now);
+
+  // While busy there is no deadline; the caller tries Take() when its calls have returned.
+  void SetBusy(bool busy) { busy_ = busy; }
+  bool busy() const { return busy_; }
+  std::optional<Instant> NextDeadline() const;
+
+  // From now on acks and nacks leave without waiting for a tick, and receipts
+  // not at all (the stream stops and has no leases left).
+  void Flush();
+  bool empty() const;
+
+ private:
+  static constexpr std::array kOrder{Purpose::kAck, Purpose::kNack, Purpose::kReceipt};
+  static size_t IndexOf(Purpose purpose);
+
+  TickGrid grid_;
+  bool busy_ = false;
+  bool flushing_ = false;
+  std::array<std::vector<Target>, kOrder.size()> pending_;
+  std::array<Instant, kOrder.size()> served_;  // ticks up to here are spent
+  absl::flat_hash_set<std::string> nacked_ids_;
+};
+
+}  // namespace hopgap::client

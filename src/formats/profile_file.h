@@ -1,0 +1,60 @@
+#pragma once
+
+#include <absl/status/statusor.h>
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "broker/delays.h"
+
+namespace hopgap::formats {
+
+// A latency profile as a file: added delays, in words and numbers. The schema,
+// one JSON object (profiles/README.md has an example):
+//
+//   name         text
+//   description  text, may be left out
+//   legs         object: publish_before_commit, publish_after_commit, deliver,
+//                modack, ack; a leg that is left out adds nothing. Each an
+//                object of tables by subscription kind: either "both", or
+//                "standard" and/or "exactly_once". The publish legs happen
+//                before there is a subscription: "both" only.
+//   sources, fitted, guessed, held_out
+//                arrays of text, may be left out: where the numbers come from
+//
+// A table is one of
+//   {"quantiles": [[p, ms], ...]}   p rises from 0 within [0, 1], ms does not
+//                                   fall; straight lines between the points and
+//                                   the last delay beyond them
+//   {"lognormal": {"p50_ms": m, "sigma": s, "cut": c}}
+//                                   m * exp(s * z), nothing beyond the quantile
+//                                   c (default 0.999): made into a table of
+//                                   kLognormalPoints points, computed once in
+//                                   doubles and rounded to whole nanoseconds
+//
+// Anything else is refused by name. "cold" tables are: hopgap has no cold start
+// model yet.
+struct ProfileFile {
+  broker::Profile profile;
+  std::string description;
+  std::vector<std::string> sources, fitted, guessed, held_out;
+
+  // The text part, a line each: "source: ...", "fitted: ...".
+  std::string Provenance() const;
+};
+
+inline constexpr size_t kLognormalPoints = 801;          // steps of equal z: denser in both tails
+inline constexpr double kProfileDelayMsMax = 3'600'000;  // an hour: more is a slip of the pen
+inline constexpr size_t kQuantilePointsMax = 100'000;
+inline constexpr size_t kProfileBytesMax = 16 << 20;
+
+// `origin` (a file name) begins every error; then leg, kind and point.
+absl::StatusOr<ProfileFile> ParseProfile(std::string_view json, std::string_view origin);
+absl::StatusOr<ProfileFile> ReadProfileFile(const std::string& path);
+
+// Of the profiles that are built in. NotFound lists their names.
+absl::StatusOr<ProfileFile> BuiltinProfile(std::string_view name);
+std::vector<std::string> BuiltinProfileNames();
+
+}  // namespace hopgap::formats

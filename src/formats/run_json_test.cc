@@ -1,0 +1,48 @@
+#include "formats/run_json.h"
+
+#include <gtest/gtest.h>
+
+namespace hopgap::formats {
+namespace {
+
+report::Run Sample() {
+  report::Run run;
+  run.version = "0.1.0";
+  run.configuration.command = "run";
+  run.configuration.work = std::chrono::milliseconds{200};
+  run.configuration.rate_per_second = 0.5;
+  run.configuration.seed = ~uint64_t{0};
+  run.configuration.added.push_back({"deliver", "standard", 9.5, 18.3, 10.3});
+  report::ArmRun arm;
+  arm.group = "replay";
+  arm.name = "replay.eos";
+  arm.sent = 31;
+  arm.saturated_at = 12.5;
+  arm.verdict = {.valid = false, .reasons = {"a \"reason\""}};
+  run.arms.push_back(arm);
+  run.ended_early = true;
+  run.clock_drift = Duration{-5};
+  return run;
+}
+
+TEST(RunJsonTest, ReadsWhatItWrote) {
+  const std::string text = WriteRunJson(Sample(), {});
+  absl::StatusOr<report::Run> read = ReadRunJson(text, "run.json");
+  ASSERT_TRUE(read.ok()) << read.status();
+  EXPECT_EQ(WriteRunJson(*read, {}), text);
+  EXPECT_EQ(read->configuration.seed, ~uint64_t{0});
+  EXPECT_EQ(read->arms[0].verdict.reasons[0], "a \"reason\"");
+}
+
+TEST(RunJsonTest, NamesWhatIsWrong) {
+  EXPECT_NE(ReadRunJson("{", "x/run.json").status().message().find("x/run.json"), absl::string_view::npos);
+  std::string text = WriteRunJson(Sample(), {});
+  text.replace(text.find("/1"), 2, "/9");
+  EXPECT_NE(ReadRunJson(text, "f").status().message().find("run-folder/9"), absl::string_view::npos);
+  text = WriteRunJson(Sample(), {});
+  text.replace(text.find("\"hops\""), 6, "\"hips\"");
+  EXPECT_NE(ReadRunJson(text, "f").status().message().find("hops"), absl::string_view::npos);
+}
+
+}  // namespace
+}  // namespace hopgap::formats

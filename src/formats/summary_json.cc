@@ -1,0 +1,256 @@
+#include "formats/summary_json.h"
+
+#include <cmath>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <utility>
+
+#include "report/limits.h"
+#include "stats/sample.h"
+
+namespace hopgap::formats {
+namespace {
+
+using Json = nlohmann::ordered_json;
+using report::ArmSummary;
+using report::StageSummary;
+using stats::Estimate;
+using trace::Stage;
+
+// The nearest millionth of a millisecond: the double closest to that decimal,
+// which is written back as the same decimal.
+Json Ms(double nanoseconds) {
+  const double whole = std::round(nanoseconds);
+  return whole == 0 ? 0.0 : whole / 1e6;  // no -0.0
+}
+Json Ms(Duration d) { return Ms(static_cast<double>(d.count())); }
+Json Ms(std::optional<Duration> d) { return d ? Ms(*d) : Json(nullptr); }
+Json MsOrNull(std::optional<int64_t> nanoseconds) {
+  if (!nanoseconds || stats::IsInfinite(*nanoseconds)) return nullptr;
+  return Ms(static_cast<double>(*nanoseconds));
+}
+Json Mean(Duration total, uint64_t n) {
+  if (n == 0) return nullptr;
+  return Ms(static_cast<double>(total.count()) / static_cast<double>(n));
+}
+Json NullIfEmpty(const std::string& text) { return text.empty() ? Json(nullptr) : Json(text); }
+
+Json VerdictJson(const report::Verdict& verdict) { return {{"valid", verdict.valid}, {"reasons", verdict.reasons}}; }
+
+Json LimitsJson() {
+  return {{"late_from_ms", Ms(report::kLateFrom)},
+          {"late_share_max", report::kLateShareMax},
+          {"lost_max", 0},
+          {"duplicates_max", 0},
+          {"ring_overflow_max", 0},
+          {"loop_stall_ms_max", Ms(report::kLoopStallMax)},
+          {"exactly_once_seen_on_stream", true}};
+}
+
+Json ConfigurationJson(const report::Configuration& c, Duration work) {
+  Json added = Json::array();
+  for (const report::AddedLeg& leg : c.added) {
+    added.push_back({{"leg", leg.leg},
+                     {"kind", leg.kind},
+                     {"p50_ms", Ms(leg.p50_ms * 1e6)},
+                     {"p95_ms", Ms(leg.p95_ms * 1e6)},
+                     {"mean_ms", Ms(leg.mean_ms * 1e6)}});
+  }
+  return {{"hops", c.hops},
+          {"work_ms", Ms(c.work)},
+          {"work_ms_all_hops", Ms(work)},
+          {"rate_per_second", c.rate_per_second},
+          {"messages", c.messages},
+          {"streams", c.streams},
+          {"max_outstanding_messages", c.max_outstanding_messages},
+          {"publish", c.publish_mode},
+          {"response_policy", c.response_policy},
+          {"target", c.target},
+          {"profile", c.profile},
+          {"added", std::move(added)},
+          {"seed", c.seed},
+          {"stratified", c.stratified},
+          {"preset", NullIfEmpty(c.preset)},
+          {"warm_up_ms", Ms(c.warm_up)},
+          {"spans_of", c.spans_of},
+          {"spans_total", c.spans_total}};
+}
+
+Json EstimateJson(const std::optional<Estimate>& e) {
+  if (!e) return nullptr;
+  return {{"value", MsOrNull(e->value)}, {"low", MsOrNull(e->low)},
+          {"high", MsOrNull(e->high)},   {"high_is_infinite", e->high && *e->high == stats::kInfinite},
+          {"supported", e->supported},   {"n_needed", e->needed}};
+}
+
+Json EndToEndJson(const report::EndToEnd& e) {
+  return {{"n", e.n},
+          {"unfinished", e.unfinished},
+          {"p50", EstimateJson(e.p50)},
+          {"p90", EstimateJson(e.p90)},
+          {"p95", EstimateJson(e.p95)},
+          {"p99", EstimateJson(e.p99)},
+          {"max", MsOrNull(e.max)}};
+}
+
+Json StageJson(const StageSummary& stage, uint64_t n) {
+  return {{"mean", Mean(stage.total, n)},
+          {"p50", Ms(stage.p50)},
+          {"p95", Ms(stage.p95)},
+          {"added_mean", Mean(stage.added, n)},
+          {"waited_mean", Mean(stage.waited, n)},
+          {"machine_mean", Mean(stage.machine(), n)}};
+}
+
+Json PartsJson(const ArmSummary& arm, Stage stage) {
+  const uint64_t n = arm.n;
+  switch (stage) {
+    case Stage::kDeliveryGap: return {{"redelivery", Mean(arm.redelivery, n)}};
+    case Stage::kDispatchGap:
+      return {{"lease_wait", Mean(arm.dispatch.lease_wait, n)},
+              {"lease_batching", Mean(arm.dispatch.lease_batching, n)},
+              {"flow_control", Mean(arm.dispatch.flow_control, n)},
+              {"scheduler", Mean(arm.dispatch.scheduler, n)},
+              {"other", Mean(arm.dispatch.other, n)}};
+    case Stage::kWork: return {{"handler", Mean(arm.work.handler, n)}, {"ack_wait", Mean(arm.work.ack_wait, n)}};
+    default: return nullptr;
+  }
+}
+
+Json StagesJson(const ArmSummary& arm) {
+  Json out = Json::object();
+  for (size_t i = 0; i < trace::kStages; ++i) {
+    const auto stage = static_cast<Stage>(i);
+    Json& json = out[std::string(trace::StageKey(stage))] = StageJson(arm.stages[i], arm.n);
+    if (Json parts = PartsJson(arm, stage); !parts.is_null()) json["parts"] = std::move(parts);
+  }
+  return out;
+}
+
+Json HopsJson(const ArmSummary& arm) {
+  Json out = Json::array();
+  for (const auto& hop : arm.hops) {
+    Json stages = Json::object();
+    for (size_t i = 0; i < trace::kStages; ++i) {
+      stages[std::string(trace::StageKey(static_cast<Stage>(i)))] = StageJson(hop[i], arm.n);
+    }
+    out.push_back(std::move(stages));
+  }
+  return out;
+}
+
+Json ServerJson(const report::ServerSummary& s) {
+  return {{"n", s.n},
+          {"accept", Mean(s.total.accept, s.n)},
+          {"commit", Mean(s.total.commit, s.n)},
+          {"queue", Mean(s.total.queue, s.n)},
+          {"stream_wait", Mean(s.total.stream_wait, s.n)},
+          {"wire", Mean(s.total.wire, s.n)},
+          {"deliveries", s.deliveries},
+          {"deliveries_queued", s.queued},
+          {"stream_wait_max", s.deliveries > 0 ? Ms(s.stream_wait_max) : Json(nullptr)}};
+}
+
+Json ArmJson(const ArmSummary& arm) {
+  const report::ArmRun& run = arm.run;
+  const double each =
+      run.responses == 0 ? 0 : static_cast<double>(run.messages_received) / static_cast<double>(run.responses);
+  return {{"name", run.name},
+          {"group", run.group},
+          {"kind", run.kind},
+          {"client_model", run.client_model},
+          {"planned", run.planned},
+          {"sent", run.sent},
+          {"completed", run.completed},
+          {"unfinished", arm.unfinished},
+          {"lost", run.lost},
+          {"duplicates", run.duplicates},
+          {"reprocessed", run.reprocessed},
+          {"warm_up_left_out", arm.warm_up},
+          {"saturated_at_per_second", run.saturated_at ? Json(*run.saturated_at) : Json(nullptr)},
+          {"exactly_once_seen", run.exactly_once_seen},
+          {"responses", run.responses},
+          {"messages_per_response", run.responses == 0 ? Json(nullptr) : Json(each)},
+          {"verdict", VerdictJson(run.verdict)},
+          {"until_handled_less_work_ms", EndToEndJson(arm.until_handled)},
+          {"until_acked_less_work_ms", EndToEndJson(arm.until_acked)},
+          {"stages_n", arm.n},
+          {"stages_ms", StagesJson(arm)},
+          {"remainder_ms_mean", Mean(arm.remainder, arm.n)},
+          {"until_handled_ms_mean", Mean(arm.handled, arm.n)},
+          {"hops_ms", HopsJson(arm)},
+          {"server_view_ms", ServerJson(arm.server)},
+          {"negative_delivery_gaps",
+           {{"gaps", arm.gaps.gaps},
+            {"negative", arm.gaps.negative},
+            {"overtook_publish_answer", arm.gaps.overtook},
+            {"unexplained", arm.gaps.unexplained}}}};
+}
+
+Json InfiniteDirection(const std::optional<Estimate>& e) {
+  if (!e || !stats::IsInfinite(e->value)) return nullptr;
+  return e->value > 0 ? "slower" : "faster";
+}
+
+Json DifferenceJson(const report::Difference& d) {
+  const stats::PairedDifference& pairs = d.pairs;
+  const std::optional<Estimate>& median = pairs.median;
+  return {{"arm", d.arm},
+          {"baseline", d.baseline},
+          {"group", d.group},
+          {"stage", d.stage},
+          {"n", pairs.n},
+          {"mean", Mean(Duration{pairs.mean_sum}, pairs.mean_n)},
+          {"mean_n", pairs.mean_n},
+          {"mean_low", pairs.mean_low ? Ms(*pairs.mean_low) : Json(nullptr)},
+          {"mean_high", pairs.mean_high ? Ms(*pairs.mean_high) : Json(nullptr)},
+          {"p50", median ? MsOrNull(median->value) : Json(nullptr)},
+          {"p50_infinite", InfiniteDirection(median)},
+          {"low", median ? MsOrNull(median->low) : Json(nullptr)},
+          {"high", median ? MsOrNull(median->high) : Json(nullptr)},
+          {"pairs_slower", pairs.slower},
+          {"pairs_faster", pairs.faster},
+          {"pairs_tied", pairs.tied},
+          {"pairs_undefined", pairs.undefined},
+          {"sign", static_cast<int>(pairs.sign())}};
+}
+
+Json PlacementJson(const report::Placement& p) {
+  return {{"figure_ms", Ms(p.value)}, {"what", p.what},       {"arm", p.arm},          {"n", p.n},
+          {"at_or_below", p.below},   {"percent", p.percent}, {"held_out", !p.fitted}, {"reading", p.reading}};
+}
+
+template <typename Values, typename ToJson>
+Json ListJson(const Values& values, ToJson to_json) {
+  Json out = Json::array();
+  for (const auto& value : values) out.push_back(to_json(value));
+  return out;
+}
+
+}  // namespace
+
+std::string SummaryJson(const report::Summary& summary) {
+  Json verdict = VerdictJson(summary.verdict);
+  verdict["limits"] = LimitsJson();
+  const Json document = {{"schema", "hopgap.run/1"},
+                         {"version", summary.version},
+                         {"command", summary.configuration.command},
+                         {"simulated", summary.configuration.simulated},
+                         {"ended_early", summary.ended_early},
+                         {"ended_early_why", NullIfEmpty(summary.ended_early_why)},
+                         {"elapsed_ms", Ms(summary.elapsed)},
+                         {"loop_stall_ms_max", Ms(summary.loop_stall_max)},
+                         {"clock_drift_ms", Ms(summary.clock_drift)},
+                         {"quantile_method", "linear-type7"},
+                         {"interval_method", "exact order statistic, 2.5 % a side"},
+                         {"mean_interval_method", "Student's t on paired differences, 95 %"},
+                         {"configuration", ConfigurationJson(summary.configuration, summary.work)},
+                         {"verdict", std::move(verdict)},
+                         {"arms", ListJson(summary.arms, ArmJson)},
+                         {"difference", ListJson(summary.differences, DifferenceJson)},
+                         {"published_figures", ListJson(summary.placements, PlacementJson)},
+                         {"published_figures_why_not", NullIfEmpty(summary.no_placements_why)}};
+  return document.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+}  // namespace hopgap::formats

@@ -1,0 +1,17 @@
+#pragma once
+
+#include <string>
+
+#include "report/summary.h"
+
+namespace hopgap::formats {
+
+// Lengths in the document: milliseconds, rounded to 6 decimals, which are the
+// exact nanoseconds of every observed value. null stands for +infinity (with
+// `unfinished` beside it) or for a limit that no sample of this size has.
+
+// The document of `--json` and summary.json, schema hopgap.run/1, described
+// field by field in docs/json.md. The same summary gives the same bytes.
+std::string SummaryJson(const report::Summary& summary);
+
+}  // namespace hopgap::formats

@@ -1,0 +1,29 @@
+#pragma once
+
+#include <absl/status/statusor.h>
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "base/time.h"
+
+namespace hopgap::lab {
+
+// What one arm is: a chain of the run's hops with one subscription kind and one
+// client model. Arms of a group share arrival slots.
+struct ArmSpec {
+  std::string name;                // unique in the run: "eos", "replay.eos"
+  std::string kind;                // "std", "eos", "eos-overlap"
+  bool exactly_once = false;
+  std::string model;               // of client::FindModel
+  uint32_t streams = 0;            // 0: the run's
+  int group = 0;                   // index into Options::groups
+};
+
+// Reads an --arm value: a kind ("eos-overlap"), or NAME:KIND with settings
+// ("eos10:eos,streams=10"). `default_model` is the run's --client.
+// InvalidArgument names the value and lists what is allowed.
+absl::StatusOr<ArmSpec> ParseArm(std::string_view text, std::string_view default_model);
+
+}  // namespace hopgap::lab

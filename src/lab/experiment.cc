@@ -1,0 +1,141 @@
+#include "lab/experiment.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/check.h"
+
+namespace hopgap::lab {
+
+Experiment::Experiment(Options options)
+    : options_(std::move(options)), schedule_(options_.millihertz, options_.slots),
+      ledger_(options_.arms.size(), options_.slots, options_.hops) {}
+
+absl::StatusOr<std::unique_ptr<Experiment>> Experiment::Make(Options options, trace::EventSink& sink,
+                                                             LedgerClock& clock) {
+  HOPGAP_CHECK(!options.arms.empty() && options.hops >= 1, "a run has arms and hops");
+  std::unique_ptr<Experiment> run(new Experiment(std::move(options)));
+  for (const Group& group : run->options_.groups) {
+    run->generators_.push_back({.arms = {}, .offset = group.offset, .next_slot = 0});
+  }
+  for (size_t arm = 0; arm < run->options_.arms.size(); ++arm) {
+    absl::StatusOr<client::Model> model = client::FindModel(run->options_.arms[arm].model);
+    if (!model.ok()) return model.status();
+    run->chains_.push_back(std::make_unique<Chain>(
+        Chain::Environment{run->options_, arm, *std::move(model), sink, run->next_rpc_, run->ledger_, clock,
+                           run->settled_}));
+    run->generators_[static_cast<size_t>(run->options_.arms[arm].group)].arms.push_back(arm);
+  }
+  return run;
+}
+
+void Experiment::Start(Instant now, Commands& out) {
+  for (const auto& chain : chains_) chain->Start(now, out);
+}
+
+bool Experiment::Ready() const {
+  return std::all_of(chains_.begin(), chains_.end(), [](const auto& chain) { return chain->Ready(); });
+}
+
+void Experiment::Begin(Instant first) { first_ = first; }
+
+Instant Experiment::DueOf(const Generator& generator) const {
+  return *first_ + generator.offset + schedule_.DueAfter(generator.next_slot);
+}
+
+Instant Experiment::SendAt(const Generator& generator) const {
+  Instant at = DueOf(generator) + options_.planted.send;
+  if (options_.planted.generator_stall > Duration{0} && generator.next_slot >= options_.slots / 2) {
+    const Instant stalled_until = *first_ + generator.offset + schedule_.DueAfter(options_.slots / 2) +
+                                  options_.planted.generator_stall;
+    at = std::max(at, stalled_until);
+  }
+  return at;
+}
+
+void Experiment::SendSlot(Instant now, Generator& generator, Commands& out) {
+  const uint64_t slot = generator.next_slot;
+  const Instant due = DueOf(generator);
+  const size_t count = generator.arms.size();
+  for (size_t i = 0; i < count; ++i) chains_[generator.arms[(i + slot) % count]]->Send(now, slot, due, out);
+  ++generator.next_slot;
+}
+
+void Experiment::OnResponse(Instant now, uint32_t endpoint, uint32_t stream, Instant received, Instant read_posted,
+                            pubsub::StreamingPullResponse response, Commands& out) {
+  ChainOf(endpoint).OnResponse(now, LocalOf(endpoint), stream, received, read_posted, std::move(response), out);
+}
+
+void Experiment::OnStreamEnded(Instant now, uint32_t endpoint, uint32_t stream, const absl::Status& status,
+                               Commands& out) {
+  ChainOf(endpoint).OnStreamEnded(now, LocalOf(endpoint), stream, status, out);
+}
+
+void Experiment::OnCallDone(Instant now, uint32_t endpoint, uint64_t call, const absl::Status& status,
+                            std::string_view details, const pubsub::Bytes& response, Commands& out) {
+  ChainOf(endpoint).OnCallDone(now, LocalOf(endpoint), call, status, details, response, out);
+}
+
+void Experiment::OnDeadline(Instant now, Commands& out) {
+  if (first_ && !sending_ended_) {
+    for (Generator& generator : generators_) {
+      while (!generator.arms.empty() && generator.next_slot < options_.slots && SendAt(generator) <= now) {
+        SendSlot(now, generator, out);
+      }
+    }
+  }
+  for (const auto& chain : chains_) {
+    if (chain->NextDeadline() <= now) chain->OnDeadline(now, out);
+  }
+}
+
+std::optional<Instant> Experiment::NextDeadline() const {
+  Instant next = kNever;
+  if (first_ && !sending_ended_) {
+    for (const Generator& generator : generators_) {
+      if (!generator.arms.empty() && generator.next_slot < options_.slots) next = std::min(next, SendAt(generator));
+    }
+  }
+  for (const auto& chain : chains_) next = std::min(next, chain->NextDeadline());
+  if (next == kNever) return std::nullopt;
+  return next;
+}
+
+bool Experiment::AllSent() const {
+  if (sending_ended_) return true;
+  return first_ && std::all_of(generators_.begin(), generators_.end(), [&](const Generator& generator) {
+           return generator.arms.empty() || generator.next_slot >= options_.slots;
+         });
+}
+
+bool Experiment::AllSettled() const {
+  return std::all_of(chains_.begin(), chains_.end(), [](const auto& chain) { return chain->AllSettled(); });
+}
+
+std::optional<Instant> Experiment::LastSlotDue() const {
+  if (!first_ || options_.slots == 0) return std::nullopt;
+  Duration offset{0};
+  for (const Group& group : options_.groups) offset = std::max(offset, group.offset);
+  return *first_ + offset + schedule_.DueAfter(options_.slots - 1);
+}
+
+void Experiment::Stop(Instant now, Commands& out) {
+  for (const auto& chain : chains_) chain->Stop(now, out);
+}
+
+bool Experiment::Stopped() const {
+  return std::all_of(chains_.begin(), chains_.end(), [](const auto& chain) { return chain->Stopped(); });
+}
+
+uint32_t Experiment::EndpointCount() const {
+  return static_cast<uint32_t>(chains_.size()) * Chain::EndpointCount(options_.hops);
+}
+
+std::string Experiment::ResourceOf(uint32_t endpoint) const {
+  const ArmSpec& arm = options_.arms[endpoint / Chain::EndpointCount(options_.hops)];
+  const uint32_t local = LocalOf(endpoint);
+  if (IsPublisher(endpoint)) return TopicName(options_, arm, static_cast<int>(local) / 2 + 1);
+  return SubscriptionName(options_, arm, static_cast<int>(local + 1) / 2);
+}
+
+}  // namespace hopgap::lab

@@ -1,0 +1,97 @@
+#pragma once
+
+#include <absl/status/statusor.h>
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/time.h"
+#include "lab/chain.h"
+#include "lab/ledger.h"
+#include "lab/options.h"
+#include "lab/schedule.h"
+
+namespace hopgap::lab {
+
+// The whole run: every arm's chain, and the generator that publishes each slot
+// to every arm of a group at the same scheduled instant, in an order that
+// rotates from slot to slot.
+//
+// Sans-I/O: a driver (live or sim) performs the commands and brings the
+// answers. One strand. `now` must not fall.
+class Experiment {
+ public:
+  // `sink` and `clock` outlive it. Requires: at least one arm, hops >= 1.
+  // NotFound for an unknown client model.
+  static absl::StatusOr<std::unique_ptr<Experiment>> Make(Options options, trace::EventSink& sink,
+                                                          LedgerClock& clock);
+
+  // Opens the streams. Ready() once every stream has answered.
+  void Start(Instant now, Commands& out);
+  bool Ready() const;
+
+  // The generator begins: slot 0 of the first group is due at `first`.
+  void Begin(Instant first);
+  // No further slot is sent (Ctrl-C).
+  void EndSending() { sending_ended_ = true; }
+
+  void OnResponse(Instant now, uint32_t endpoint, uint32_t stream, Instant received, Instant read_posted,
+                  pubsub::StreamingPullResponse response, Commands& out);
+  void OnStreamEnded(Instant now, uint32_t endpoint, uint32_t stream, const absl::Status& status, Commands& out);
+  void OnCallDone(Instant now, uint32_t endpoint, uint64_t call, const absl::Status& status,
+                  std::string_view details, const pubsub::Bytes& response, Commands& out);
+  void OnDeadline(Instant now, Commands& out);
+  std::optional<Instant> NextDeadline() const;
+
+  bool AllSent() const;                  // every slot sent, or sending ended
+  bool AllSettled() const;               // every sent message handled at the end and every ack answered
+  std::optional<Instant> LastSlotDue() const;
+
+  // Closes the streams politely; Stopped() when nothing is in flight.
+  void Stop(Instant now, Commands& out);
+  bool Stopped() const;
+
+  // Messages that settled since the last call.
+  std::vector<Settled> TakeSettled() { return std::exchange(settled_, {}); }
+
+  const Options& options() const { return options_; }
+  const Ledger& ledger() const { return ledger_; }
+  const ArmCounts& counts(size_t arm) const { return chains_[arm]->counts(); }
+  bool ExactlyOnceSeen(size_t arm) const { return chains_[arm]->ExactlyOnceSeen(); }
+  std::pair<uint64_t, uint64_t> TraceId(size_t arm, uint64_t slot) const { return chains_[arm]->TraceId(slot); }
+  uint32_t EndpointCount() const;
+  // True for endpoints that publish.
+  static bool IsPublisher(uint32_t endpoint) { return endpoint % 2 == 0; }
+  // The resource an endpoint works on, for request headers.
+  std::string ResourceOf(uint32_t endpoint) const;
+
+ private:
+  struct Generator {                     // one group's
+    std::vector<size_t> arms;
+    Duration offset{0};
+    uint64_t next_slot = 0;
+  };
+  explicit Experiment(Options options);
+
+  Chain& ChainOf(uint32_t endpoint) { return *chains_[endpoint / Chain::EndpointCount(options_.hops)]; }
+  uint32_t LocalOf(uint32_t endpoint) const { return endpoint % Chain::EndpointCount(options_.hops); }
+  Instant DueOf(const Generator& generator) const;    // scheduled
+  Instant SendAt(const Generator& generator) const;   // scheduled plus planted faults
+  void SendSlot(Instant now, Generator& generator, Commands& out);
+
+  Options options_;
+  Schedule schedule_;
+  Ledger ledger_;
+  uint64_t next_rpc_ = 1;
+  std::vector<Settled> settled_;
+  std::vector<std::unique_ptr<Chain>> chains_;        // by arm
+  std::vector<Generator> generators_;                 // by group
+  std::optional<Instant> first_;
+  bool sending_ended_ = false;
+};
+
+}  // namespace hopgap::lab

@@ -1,0 +1,58 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/time.h"
+#include "client/model.h"
+#include "lab/arm.h"
+
+namespace hopgap::lab {
+
+// kAwait: a worker acks after its publish has its result (what a careful user
+// writes). kFire: it acks right after the publish call.
+enum class PublishMode : uint8_t { kAwait, kFire };
+
+// Test-only faults of the lab itself; the client's and the broker's are theirs.
+struct Planted {
+  Duration send{0};              // every publish call of the generator this much late
+  Duration work{0};              // every handler works this much longer
+  Duration generator_stall{0};   // the generator does nothing for this long, from the middle slot on
+};
+
+struct Group {
+  std::string name;              // "here", "replay"
+  std::string project;           // its resources' project: what a profile belongs to
+  Duration offset{0};            // of its slots
+};
+
+struct Options {
+  std::vector<Group> groups;
+  std::vector<ArmSpec> arms;     // in order of their groups
+  int hops = 3;
+  Duration work{0};
+  uint64_t millihertz = 1000;
+  uint64_t slots = 31;
+  uint32_t streams = 4;
+  int64_t max_outstanding_messages = 1000;
+  PublishMode publish = PublishMode::kAwait;
+  uint64_t seed = 0;
+  std::string resource_prefix;   // makes topics and subscriptions unique on a shared target
+  Planted planted;
+  client::Planted client_planted;
+};
+
+// A topic or subscription the run needs.
+struct Resource {
+  std::string topic;             // full name
+  std::string subscription;      // full name; empty: the topic itself
+  bool exactly_once = false;
+};
+
+// Topics first, so that they can be made in this order and removed in reverse.
+std::vector<Resource> ResourcesOf(const Options& options);
+std::string TopicName(const Options& options, const ArmSpec& arm, int hop);
+std::string SubscriptionName(const Options& options, const ArmSpec& arm, int hop);
+
+}  // namespace hopgap::lab

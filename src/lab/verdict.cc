@@ -1,0 +1,96 @@
+#include "lab/verdict.h"
+
+#include <absl/strings/str_format.h>
+
+#include <algorithm>
+
+#include "base/text.h"
+
+namespace hopgap::lab {
+namespace {
+
+struct Progress {
+  Instant last = kNever;            // the last handler entry on any hop
+  uint64_t finished_lately = 0;     // at the last hop, within kProgressWindow of the end
+};
+
+Progress ProgressOf(const Ledger& ledger, size_t arm, Instant end) {
+  Progress progress;
+  for (uint64_t slot = 0; slot < ledger.slots(); ++slot) {
+    for (int hop = 1; hop <= ledger.hops(); ++hop) {
+      const Instant entry = ledger.At(arm, slot, hop).handler_entry;
+      if (entry == kNever) continue;
+      if (progress.last == kNever || entry > progress.last) progress.last = entry;
+      if (hop == ledger.hops() && entry > end - kProgressWindow) ++progress.finished_lately;
+    }
+  }
+  return progress;
+}
+
+void JudgeUnfinished(const Outcome& outcome, size_t arm, ArmOutcome& result) {
+  if (result.unfinished == 0 || outcome.ended_early) return;
+  const Progress progress = ProgressOf(outcome.experiment->ledger(), arm, outcome.end);
+  const bool moving = progress.last != kNever && progress.last > outcome.end - kProgressWindow;
+  if (!moving) {
+    result.lost = result.unfinished;
+    result.reasons.push_back(StrCat(result.lost, " of ", result.sent, " messages were lost: published, and nothing moved in the last ",
+                                    std::chrono::duration_cast<std::chrono::seconds>(kProgressWindow).count(), " s"));
+    return;
+  }
+  const double seconds = static_cast<double>(kProgressWindow.count()) / 1e9;
+  result.saturated_at = static_cast<double>(progress.finished_lately) / seconds;
+  result.reasons.push_back(absl::StrFormat("saturated at %.3g/s: %d of %d messages were unfinished when the drain ended",
+                                           *result.saturated_at, result.unfinished, result.sent));
+}
+
+void JudgeInstrument(const Outcome& outcome, ArmOutcome& result) {
+  const Health& health = outcome.health;
+  if (health.events_overflowed > 0) {
+    result.reasons.push_back(StrCat("the recording ring overflowed by ", health.events_overflowed, " events"));
+  }
+  if (health.loop_stall_max > kLoopStallMax) {
+    result.reasons.push_back(absl::StrFormat("our own %s stalled for %.0f ms (limit %.0f ms)", health.loop_stalled,
+                                             ToMillis(health.loop_stall_max), ToMillis(kLoopStallMax)));
+  }
+}
+
+}  // namespace
+
+void AppendSendLateness(const Experiment& experiment, size_t arm, uint64_t slots_max, std::vector<int64_t>& out) {
+  const Ledger& ledger = experiment.ledger();
+  const uint64_t sent = experiment.counts(arm).sent;   // slots are sent in order
+  for (uint64_t slot = sent - std::min(sent, slots_max); slot < sent; ++slot) {
+    const LedgerRow& row = ledger.At(arm, slot, 1);
+    out.push_back((row.publish_call - row.due).count());
+  }
+}
+
+ArmOutcome Judge(const Outcome& outcome, size_t arm) {
+  const Experiment& experiment = *outcome.experiment;
+  const ArmCounts& counts = experiment.counts(arm);
+  ArmOutcome result{.planned = experiment.options().slots, .sent = counts.sent, .completed = counts.completed,
+                    .unfinished = counts.sent - counts.completed, .saturated_at = {},
+                    .exactly_once_seen = experiment.ExactlyOnceSeen(arm), .reasons = {}};
+  std::vector<int64_t> lateness;
+  AppendSendLateness(experiment, arm, counts.sent, lateness);
+  result.late = static_cast<uint64_t>(
+      std::count_if(lateness.begin(), lateness.end(), [](int64_t late) { return late > kLateAfter.count(); }));
+  if (static_cast<double>(result.late) > kLateShareMax * static_cast<double>(counts.sent)) {
+    result.reasons.push_back(absl::StrFormat("%d of %d slots were sent over %.0f ms late (at most %.0f %% may be)",
+                                             result.late, counts.sent, ToMillis(kLateAfter), 100 * kLateShareMax));
+  }
+  JudgeUnfinished(outcome, arm, result);
+  if (counts.duplicates > 0) {
+    result.reasons.push_back(StrCat(counts.duplicates, " messages were handled twice"));
+  }
+  if (counts.publish_failures > 0) result.reasons.push_back(StrCat(counts.publish_failures, " publishes failed"));
+  if (!counts.failure.empty()) result.reasons.push_back(StrCat("a subscriber stopped: ", counts.failure));
+  if (experiment.options().arms[arm].exactly_once && !result.exactly_once_seen) {
+    result.reasons.push_back("exactly-once was asked for, but the streams did not say so: this is no exactly-once result");
+  }
+  JudgeInstrument(outcome, result);
+  result.valid = result.reasons.empty();
+  return result;
+}
+
+}  // namespace hopgap::lab

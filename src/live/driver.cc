@@ -1,0 +1,172 @@
+#include "live/driver.h"
+
+#include <set>
+#include <utility>
+
+#include "base/check.h"
+#include "base/system_clock.h"
+#include "base/text.h"
+
+namespace hopgap::live {
+
+// One publisher or subscriber of the experiment: its connection, its streams.
+class Driver::Endpoint final : public remote::Handler {
+ public:
+  Endpoint(Driver& driver, uint32_t id, std::unique_ptr<remote::Connection> connection)
+      : driver_(driver), id_(id), connection_(std::move(connection)) {}
+
+  void Perform(client::Action& action) {
+    switch (action.kind) {
+      case client::Action::Kind::kOpenStream: return Open(action);
+      case client::Action::Kind::kRead: return At(action.stream).stream->Read();
+      case client::Action::Kind::kSend:
+        // A refused request is a keep-alive that is not needed or a stream that
+        // has ended, which the pending read reports.
+        At(action.stream).stream->Send(action.payload).IgnoreError();
+        return;
+      case client::Action::Kind::kHalfCloseStream: return At(action.stream).stream->HalfClose();
+      case client::Action::Kind::kCancelStream: return At(action.stream).stream->Cancel();
+      case client::Action::Kind::kCall:
+        return connection_->Call(*this, action.call, action.method, action.payload, action.timeout);
+      default: HOPGAP_CHECK(false, "not an order to the driver");
+    }
+  }
+
+  void ProbeAfter(uint64_t call) { probe_after_.insert(call); }
+
+  void Probe() {
+    connection_->Probe([this](const absl::Status& status, Duration round_trip) {
+      if (!status.ok()) return;
+      driver_.Post([this, round_trip](Instant, lab::Experiment&, lab::Commands&) {
+        driver_.probes_.push_back(round_trip);
+      });
+    });
+  }
+
+  void OnResponse(uint64_t stream, Instant received, Instant read_posted,
+                  pubsub::StreamingPullResponse response) override {
+    driver_.Post([this, stream, received, read_posted, response = std::move(response)](
+                     Instant now, lab::Experiment& lab, lab::Commands& out) mutable {
+      if (!Current(stream)) return;
+      lab.OnResponse(now, id_, IndexOf(stream), received, read_posted, std::move(response), out);
+    });
+  }
+
+  void OnStreamEnded(uint64_t stream, Instant, const absl::Status& status, const std::string&) override {
+    driver_.Post([this, stream, status](Instant now, lab::Experiment& lab, lab::Commands& out) {
+      if (!Current(stream)) return;
+      lab.OnStreamEnded(now, id_, IndexOf(stream), status, out);
+    });
+  }
+
+  void OnCallDone(uint64_t call, Instant, const absl::Status& status, const std::string& details,
+                  pubsub::Bytes response) override {
+    driver_.Post([this, call, status, details, response = std::move(response)](
+                     Instant now, lab::Experiment& lab, lab::Commands& out) {
+      if (probe_after_.erase(call) > 0) Probe();
+      lab.OnCallDone(now, id_, call, status, details, response, out);
+    });
+  }
+
+ private:
+  // A stream is named by how often its index was opened before, and its index,
+  // so that the last words of an old one are not taken for the new one's.
+  struct Opened {
+    remote::StreamRef stream;
+    uint64_t opened = 0;
+  };
+  static uint32_t IndexOf(uint64_t name) { return static_cast<uint32_t>(name); }
+  bool Current(uint64_t name) const { return streams_[IndexOf(name)].opened == name >> 32; }
+  Opened& At(uint32_t index) {
+    HOPGAP_CHECK(index < streams_.size() && streams_[index].stream, "the stream was opened");
+    return streams_[index];
+  }
+
+  void Open(client::Action& action) {
+    if (streams_.size() <= action.stream) streams_.resize(action.stream + 1);
+    Opened& opened = streams_[action.stream];
+    ++opened.opened;
+    opened.stream =
+        connection_->OpenStream(*this, (opened.opened << 32) | action.stream, std::move(action.payload));
+  }
+
+  Driver& driver_;
+  const uint32_t id_;
+  std::unique_ptr<remote::Connection> connection_;
+  // On the strand:
+  std::vector<Opened> streams_;   // by index
+  std::set<uint64_t> probe_after_;  // receipt modacks whose answer an empty call follows
+};
+
+Driver::Driver(Options options, remote::Remote& remote, loop::Timer& timer)
+    : options_(std::move(options)), remote_(remote), timer_(timer) {}
+
+Driver::~Driver() { strand_.WaitIdle(); }
+
+Instant Driver::Stamp() { return SteadyNow(); }
+
+void Driver::Adopt(std::unique_ptr<lab::Experiment> experiment) {
+  lab_ = std::move(experiment);
+  for (uint32_t id = 0; id < lab_->EndpointCount(); ++id) {
+    endpoints_.push_back(std::make_unique<Endpoint>(*this, id, remote_.Connect(options_.target)));
+  }
+}
+
+std::unique_ptr<lab::Experiment> Driver::Release() {
+  std::unique_ptr<lab::Experiment> released;
+  strand_.Run([&] { released = std::move(lab_); });
+  return released;
+}
+
+void Driver::Run(const Task& task) {
+  strand_.Run([&] { Step(task); });
+}
+
+void Driver::Post(Task task) {
+  strand_.Post([this, task = std::move(task)] { Step(task); });
+}
+
+void Driver::Step(const Task& task) {
+  if (!lab_) return;  // released: the run is over
+  lab::Commands commands;
+  task(SteadyNow(), *lab_, commands);
+  Perform(commands);
+  ready_ = lab_->Ready();
+  finished_ = lab_->AllSent() && lab_->AllSettled();
+  stopped_ = lab_->Stopped();
+  Arm();
+}
+
+void Driver::Perform(lab::Commands& commands) {
+  for (lab::Command& command : commands) {
+    Endpoint& endpoint = *endpoints_[command.endpoint];
+    const bool modack = command.action.kind == client::Action::Kind::kCall &&
+                        command.action.method == pubsub::Method::kModifyAckDeadline;
+    if (modack && options_.probe && ++receipt_calls_ % 2 == 0) endpoint.ProbeAfter(command.action.call);
+    endpoint.Perform(command.action);
+  }
+}
+
+// Timers are only ever added: one that was overtaken by an earlier deadline
+// fires and finds nothing to do.
+void Driver::Arm() {
+  const std::optional<Instant> next = lab_->NextDeadline();
+  if (!next || *next >= armed_) return;
+  armed_ = *next;
+  timer_.Set(armed_, [this, at = armed_] { OnTimer(at); });
+}
+
+void Driver::OnTimer(Instant at) {
+  Post([this, at](Instant now, lab::Experiment& lab, lab::Commands& out) {
+    if (armed_ == at) armed_ = kNever;
+    lab.OnDeadline(now, out);
+  });
+}
+
+std::vector<Duration> Driver::TakeProbes() {
+  std::vector<Duration> probes;
+  strand_.Run([&] { probes = std::move(probes_); });
+  return probes;
+}
+
+}  // namespace hopgap::live

@@ -1,0 +1,70 @@
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/time.h"
+#include "lab/experiment.h"
+#include "loop/strand.h"
+#include "loop/timer.h"
+#include "remote/remote.h"
+
+namespace hopgap::live {
+
+// Drives an experiment over gRPC: performs its commands on connections, one an
+// endpoint, and brings the answers and deadlines back, all on one strand.
+//
+// Thread-safe where not said otherwise; the experiment is touched on the strand
+// alone. Everything outlives it that is handed in by reference.
+class Driver final : public lab::LedgerClock {
+ public:
+  struct Options {
+    std::string target;
+    bool probe = false;
+  };
+  Driver(Options options, remote::Remote& remote, loop::Timer& timer);
+  ~Driver() override;
+
+  Instant Stamp() override;
+
+  // Before anything else, on the calling thread.
+  void Adopt(std::unique_ptr<lab::Experiment> experiment);
+  // The experiment back, when no answer can come any more (Remote shut down).
+  std::unique_ptr<lab::Experiment> Release();
+
+  // Runs `task` on the strand and performs what it asks for; returns when done.
+  using Task = std::function<void(Instant now, lab::Experiment& lab, lab::Commands& out)>;
+  void Run(const Task& task);
+
+  bool ready() const { return ready_; }
+  bool finished() const { return finished_; }      // all sent and settled
+  bool stopped() const { return stopped_; }        // nothing in flight
+  loop::Strand::Figures figures() const { return strand_.figures(); }
+  std::vector<Duration> TakeProbes();
+
+ private:
+  class Endpoint;
+  void Post(Task task);
+  void Step(const Task& task);
+  void Perform(lab::Commands& commands);
+  void Arm();
+  void OnTimer(Instant at);
+
+  const Options options_;
+  remote::Remote& remote_;
+  loop::Timer& timer_;
+  loop::Strand strand_;
+  // Touched on the strand alone.
+  std::unique_ptr<lab::Experiment> lab_;
+  std::vector<std::unique_ptr<Endpoint>> endpoints_;
+  Instant armed_ = kNever;
+  uint64_t receipt_calls_ = 0;
+  std::vector<Duration> probes_;
+  std::atomic<bool> ready_{false}, finished_{false}, stopped_{false};
+};
+
+}  // namespace hopgap::live

@@ -1,0 +1,300 @@
+#include "live/run.h"
+
+#include <algorithm>
+#include <array>
+#include <thread>
+#include <utility>
+
+#include "base/system_clock.h"
+#include "base/text.h"
+#include "live/driver.h"
+#include "loop/timer.h"
+#include "remote/remote.h"
+#include "server/grpc_server.h"
+#include "store/memory_journal.h"
+#include "trace/collector.h"
+
+namespace hopgap::live {
+namespace {
+
+constexpr Duration kReachable{std::chrono::seconds{5}};      // to answer at all
+constexpr Duration kStreamsOpen{std::chrono::seconds{15}};   // for every stream's first response
+constexpr Duration kBeforeFirstSlot{std::chrono::milliseconds{500}};
+constexpr Duration kPoll{std::chrono::milliseconds{50}};
+constexpr Duration kReport{std::chrono::seconds{1}};
+constexpr uint64_t kLatenessMax = 50'000;                    // slots looked at for a progress line
+constexpr Duration kStopWait{std::chrono::seconds{3}};
+
+// The longest cycle of each of our loops so far.
+using Stalls = std::array<std::pair<const char*, Duration>, 5>;
+
+class Session {
+ public:
+  explicit Session(Options options) : options_(std::move(options)) {}
+  absl::StatusOr<Result> Run();
+
+ private:
+  absl::Status Prepare();
+  absl::Status StartServer();
+  absl::Status MakeResources();
+  void RemoveResources();
+  absl::Status OpenStreams();
+  void Measure();
+  void Drain(Instant give_up);
+  bool StopAsked();
+  Progress ReadProgress();
+  void Report(bool draining);
+  void StopEverything();
+  Stalls ReadStalls();
+  void FillHealth(const Stalls& before);
+
+  Options options_;
+  Result result_;
+  Instant next_report_ = kNever;
+  std::vector<lab::Resource> made_;
+  // In order of dependence: destroyed from the last to the first.
+  loop::Timer timer_;
+  store::MemoryJournal journal_;
+  std::unique_ptr<server::GrpcServer> server_;
+  std::unique_ptr<remote::Remote> remote_;
+  std::unique_ptr<remote::Connection> setup_;
+  std::unique_ptr<Driver> driver_;
+};
+
+absl::Status Session::StartServer() {
+  if (options_.target != "embedded") return absl::OkStatus();
+  server::GrpcServer::Options server;
+  server.broker = options_.broker;
+  server.broker.anchor = result_.anchor;
+  server.planted_wire_delay = options_.planted_wire;
+  absl::StatusOr<std::unique_ptr<server::GrpcServer>> started =
+      server::GrpcServer::Start(std::move(server), journal_, *result_.broker_events, timer_);
+  if (!started.ok()) return started.status();
+  server_ = *std::move(started);
+  options_.target = server_->target();
+  return absl::OkStatus();
+}
+
+absl::Status Session::MakeResources() {
+  for (const lab::Resource& resource : lab::ResourcesOf(options_.lab)) {
+    absl::Status status;
+    if (resource.subscription.empty()) {
+      status = setup_->CreateTopic(resource.topic);
+    } else {
+      pubsub::Subscription subscription;
+      subscription.name = resource.subscription;
+      subscription.topic = resource.topic;
+      subscription.enable_exactly_once_delivery = resource.exactly_once;
+      status = setup_->CreateSubscription(subscription);
+    }
+    if (!status.ok()) return status;
+    made_.push_back(resource);
+  }
+  return absl::OkStatus();
+}
+
+// What an embedded broker holds goes with it.
+void Session::RemoveResources() {
+  if (server_) return;
+  for (auto resource = made_.rbegin(); resource != made_.rend(); ++resource) {
+    const absl::Status status = resource->subscription.empty() ? setup_->DeleteTopic(resource->topic)
+                                                               : setup_->DeleteSubscription(resource->subscription);
+    if (!status.ok() && result_.not_removed.size() < made_.size()) {
+      result_.not_removed.push_back(resource->subscription.empty() ? resource->topic : resource->subscription);
+    }
+  }
+}
+
+absl::Status Session::Prepare() {
+  result_.anchor = ReadAnchor();
+  result_.places = std::make_unique<loop::PlaceTable>();
+  result_.client_events = std::make_unique<loop::Recorder>(options_.client_events, *result_.places);
+  result_.broker_events = std::make_unique<loop::Recorder>(options_.broker_events, *result_.places);
+  if (absl::Status status = StartServer(); !status.ok()) return status;
+  remote_ = std::make_unique<remote::Remote>();
+  setup_ = remote_->Connect(options_.target);
+  if (absl::Status status = setup_->WaitReady(kReachable); !status.ok()) return status;
+  if (absl::Status status = MakeResources(); !status.ok()) {
+    RemoveResources();
+    return status;
+  }
+  driver_ = std::make_unique<Driver>(Driver::Options{.target = options_.target, .probe = options_.probe}, *remote_, timer_);
+  absl::StatusOr<std::unique_ptr<lab::Experiment>> lab =
+      lab::Experiment::Make(options_.lab, *result_.client_events, *driver_);
+  if (!lab.ok()) return lab.status();
+  driver_->Adopt(*std::move(lab));
+  return absl::OkStatus();
+}
+
+absl::Status Session::OpenStreams() {
+  driver_->Run([](Instant now, lab::Experiment& lab, lab::Commands& out) { lab.Start(now, out); });
+  const Instant give_up = SteadyNow() + kStreamsOpen;
+  while (!driver_->ready()) {
+    if (StopAsked()) return absl::OkStatus();
+    if (SteadyNow() > give_up) {
+      return absl::UnavailableError(StrCat("no StreamingPull response from ", options_.target, " within ",
+                                           std::chrono::duration_cast<std::chrono::seconds>(kStreamsOpen).count(),
+                                           " s; is it a Pub/Sub broker? hopgap serve starts one"));
+    }
+    std::this_thread::sleep_for(kPoll);
+  }
+  return absl::OkStatus();
+}
+
+bool Session::StopAsked() {
+  if (result_.outcome.ended_early) return true;
+  std::string why = options_.stop_asked ? options_.stop_asked() : "";
+  if (why.empty()) return false;
+  result_.outcome.ended_early = true;
+  result_.outcome.ended_early_why = std::move(why);
+  return true;
+}
+
+// Counts are read on the strand; sorting the latenesses happens here, off it.
+Progress Session::ReadProgress() {
+  Progress progress;
+  std::vector<std::vector<int64_t>> lateness;
+  progress.elapsed = std::max(Duration{0}, SteadyNow() - result_.outcome.first);
+  driver_->Run([&](Instant, lab::Experiment& lab, lab::Commands&) {
+    const lab::Options& options = lab.options();
+    lateness.resize(options.groups.size());
+    for (const lab::Group& group : options.groups) progress.groups.push_back({group.name, {}, options.slots, Duration{0}});
+    for (size_t arm = 0; arm < options.arms.size(); ++arm) {
+      const auto group = static_cast<size_t>(options.arms[arm].group);
+      const lab::ArmCounts& counts = lab.counts(arm);
+      progress.groups[group].arms.push_back({options.arms[arm].name, counts.sent, counts.completed, counts.duplicates});
+      lab::AppendSendLateness(lab, arm, kLatenessMax, lateness[group]);
+    }
+  });
+  for (size_t group = 0; group < lateness.size(); ++group) {
+    std::vector<int64_t>& values = lateness[group];
+    if (values.empty()) continue;
+    const auto p99 = values.begin() + static_cast<ptrdiff_t>((values.size() - 1) * 99 / 100);
+    std::nth_element(values.begin(), p99, values.end());
+    progress.groups[group].late_p99 = Duration{*p99};
+  }
+  return progress;
+}
+
+void Session::Report(bool draining) {
+  if (!options_.progress || SteadyNow() < next_report_) return;
+  next_report_ += kReport;
+  Progress progress = ReadProgress();
+  progress.draining = draining;
+  options_.progress(progress);
+}
+
+void Session::Measure() {
+  const Stalls before = ReadStalls();
+  driver_->Run([&](Instant now, lab::Experiment& lab, lab::Commands&) {
+    result_.outcome.first = now + kBeforeFirstSlot;
+    result_.outcome.end = result_.outcome.first;
+    lab.Begin(result_.outcome.first);
+  });
+  next_report_ = result_.outcome.first + kReport;
+  const lab::Options& lab = options_.lab;
+  const Duration slots = lab::Schedule(lab.millihertz, lab.slots).DueAfter(lab.slots - 1);
+  Duration offset{0};
+  for (const lab::Group& group : lab.groups) offset = std::max(offset, group.offset);
+  Drain(result_.outcome.first + offset + slots + options_.drain);
+  result_.outcome.end = SteadyNow();
+  result_.last_progress = ReadProgress();
+  FillHealth(before);
+}
+
+// Until everything settled, the drain is over, or somebody asks to end.
+void Session::Drain(Instant give_up) {
+  const Instant last_due = give_up - options_.drain;
+  while (!driver_->finished() && SteadyNow() < give_up) {
+    if (StopAsked()) {
+      driver_->Run([](Instant, lab::Experiment& lab, lab::Commands&) { lab.EndSending(); });
+      return;
+    }
+    Report(SteadyNow() > last_due);
+    std::this_thread::sleep_for(kPoll);
+  }
+}
+
+Stalls Session::ReadStalls() {
+  Stalls stalls{{{"client strand", driver_->figures().longest_task},
+                 {"client poller", remote_->longest_poll_cycle()},
+                 {"timer thread", timer_.figures().longest_callback},
+                 {"broker strand", Duration{0}},
+                 {"server poller", Duration{0}}}};
+  if (server_) {
+    const server::GrpcServer::Figures figures = server_->figures();
+    stalls[3].second = figures.strand.longest_task;
+    stalls[4].second = figures.longest_poll_cycle;
+  }
+  return stalls;
+}
+
+// Set-up opens every connection and stream at once: a stall of the run is a
+// figure that rose after it.
+void Session::FillHealth(const Stalls& before) {
+  const Stalls after = ReadStalls();
+  lab::Health& health = result_.outcome.health;
+  for (size_t i = 0; i < after.size(); ++i) {
+    if (after[i].second <= before[i].second || after[i].second <= health.loop_stall_max) continue;
+    health.loop_stall_max = after[i].second;
+    health.loop_stalled = after[i].first;
+  }
+}
+
+void Session::StopEverything() {
+  if (driver_) {
+    driver_->Run([](Instant now, lab::Experiment& lab, lab::Commands& out) { lab.Stop(now, out); });
+    const Instant give_up = SteadyNow() + kStopWait;
+    while (!driver_->stopped() && SteadyNow() < give_up) std::this_thread::sleep_for(kPoll / 10);
+  }
+  RemoveResources();
+  remote_->Shutdown();
+  if (server_) {
+    result_.broker = server_->counters();
+    server_->Stop();
+  }
+  timer_.Stop();
+}
+
+absl::StatusOr<Result> Session::Run() {
+  absl::Status status = Prepare();
+  if (!status.ok()) return status;
+  status = OpenStreams();
+  if (status.ok() && !result_.outcome.ended_early) Measure();
+  StopEverything();
+  if (!status.ok()) return status;
+  result_.probes = driver_->TakeProbes();
+  result_.outcome.experiment = driver_->Release();
+  result_.outcome.health.events_overflowed = result_.client_events->overflowed() + result_.broker_events->overflowed();
+  result_.clock_drift = WallNow() - result_.anchor.ToWall(SteadyNow());
+  return std::move(result_);
+}
+
+}  // namespace
+
+absl::StatusOr<Result> Run(Options options) {
+  Session session(std::move(options));
+  return session.Run();
+}
+
+void FoldPaths(Result& result,
+               const std::function<void(size_t arm, uint64_t slot, std::vector<trace::Span>&)>& message_spans) {
+  trace::Collector collector(result.anchor);
+  for (const trace::Place& place : result.places->Snapshot()) collector.AddPlace(place);
+  for (const loop::Recorder* recorder : {result.client_events.get(), result.broker_events.get()}) {
+    for (const trace::Event& event : recorder->events()) collector.Record(event);
+  }
+  const lab::Experiment& lab = *result.outcome.experiment;
+  result.outcome.paths.assign(lab.options().arms.size(), {});
+  for (size_t arm = 0; arm < lab.options().arms.size(); ++arm) {
+    for (uint64_t slot = 0; slot < lab.options().slots; ++slot) {
+      std::function<void(std::vector<trace::Span>&)> take;
+      if (message_spans) take = [&](std::vector<trace::Span>& spans) { message_spans(arm, slot, spans); };
+      const auto [hi, lo] = lab.TraceId(arm, slot);
+      std::vector<trace::Path> paths = collector.Fold(hi, lo, lab.options().hops, take);
+      if (!paths.empty()) result.outcome.paths[arm].push_back(std::move(paths.front()));
+    }
+  }
+}
+
+}  // namespace hopgap::live

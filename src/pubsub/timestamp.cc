@@ -1,0 +1,50 @@
+#include "pubsub/timestamp.h"
+
+#include <limits>
+
+#include "pubsub/wire.h"
+
+namespace hopgap::pubsub {
+namespace {
+
+constexpr uint32_t kSeconds = 1, kNanos = 2;
+constexpr int64_t kNanosPerSecond = 1'000'000'000;
+// One second inside what 64 bits of nanoseconds hold, so that the nanos fit too.
+constexpr int64_t kSecondsMax = std::numeric_limits<int64_t>::max() / kNanosPerSecond - 1;
+
+}  // namespace
+
+bool ReadTimeParts(std::string_view wire, TimeParts& parts) {
+  WireReader reader(wire);
+  while (reader.Next()) {
+    if (reader.field().Is(kSeconds, WireType::kVarint)) parts.seconds = reader.field().AsSigned();
+    if (reader.field().Is(kNanos, WireType::kVarint)) parts.nanos = reader.field().AsInt32();
+  }
+  return reader.ok();
+}
+
+std::string EncodeTimeParts(const TimeParts& parts) {
+  std::string out;
+  WireWriter writer(out);
+  if (parts.seconds != 0) writer.Signed(kSeconds, parts.seconds);
+  if (parts.nanos != 0) writer.Signed(kNanos, parts.nanos);
+  return out;
+}
+
+std::optional<WallTime> ToWallTime(const TimeParts& parts) {
+  if (parts.nanos < 0 || parts.nanos >= kNanosPerSecond) return std::nullopt;
+  if (parts.seconds < -kSecondsMax || parts.seconds > kSecondsMax) return std::nullopt;
+  return WallTime{Duration{parts.seconds * kNanosPerSecond + parts.nanos}};
+}
+
+TimeParts ToTimeParts(WallTime at) {
+  const int64_t total = ToNanos(at);
+  TimeParts parts{total / kNanosPerSecond, static_cast<int32_t>(total % kNanosPerSecond)};
+  if (parts.nanos < 0) {
+    parts.nanos += static_cast<int32_t>(kNanosPerSecond);
+    --parts.seconds;
+  }
+  return parts;
+}
+
+}  // namespace hopgap::pubsub

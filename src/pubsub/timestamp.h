@@ -1,0 +1,31 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "base/time.h"
+
+namespace hopgap::pubsub {
+
+// google.protobuf.Timestamp and Duration, which look alike on the wire.
+struct TimeParts {
+  int64_t seconds = 0;
+  int32_t nanos = 0;
+
+  friend bool operator==(const TimeParts&, const TimeParts&) = default;
+};
+
+// Merges `wire` into `parts`, as protobuf does with a message that is given in
+// several pieces. False if it is malformed.
+bool ReadTimeParts(std::string_view wire, TimeParts& parts);
+
+// The wire form; defaults are left out.
+std::string EncodeTimeParts(const TimeParts& parts);
+
+// nullopt if `parts` is no valid Timestamp or outside a WallTime's range.
+std::optional<WallTime> ToWallTime(const TimeParts& parts);
+TimeParts ToTimeParts(WallTime at);  // nanos count forward, also before 1970
+
+}  // namespace hopgap::pubsub

@@ -1,0 +1,246 @@
+#include <algorithm>
+#include <tuple>
+#include <utility>
+
+#include "report/differences.h"
+#include "report/placements.h"
+#include "report/summary.h"
+
+namespace hopgap::report {
+namespace {
+
+using trace::HopTimes;
+using trace::Path;
+using trace::Stage;
+
+Stage StageAt(int i) { return static_cast<Stage>(i); }
+
+WallTime HandledAt(const Path& path) { return path.scheduled + path.until_handled; }
+
+bool InWarmUp(const Path& path, const Configuration& c) {
+  if (c.warm_up <= Duration{0} || c.rate_per_second <= 0) return false;
+  const double seconds = static_cast<double>(path.slot) / c.rate_per_second;
+  return seconds * 1e9 < static_cast<double>(c.warm_up.count());
+}
+
+// By slot, one path per message (the one handled first), without the warm-up.
+Paths Counted(const ArmRun& arm, const Configuration& c, uint64_t& warm_up) {
+  Paths paths;
+  for (const Path& path : arm.paths) paths.push_back(&path);
+  std::stable_sort(paths.begin(), paths.end(), [](const Path* a, const Path* b) {
+    return std::tuple(a->slot, a->trace_hi, a->trace_lo, HandledAt(*a)) <
+           std::tuple(b->slot, b->trace_hi, b->trace_lo, HandledAt(*b));
+  });
+  const auto same = [](const Path* a, const Path* b) {
+    return a->slot == b->slot && a->trace_hi == b->trace_hi && a->trace_lo == b->trace_lo;
+  };
+  paths.erase(std::unique(paths.begin(), paths.end(), same), paths.end());
+  const size_t before = paths.size();
+  std::erase_if(paths, [&c](const Path* path) { return InWarmUp(*path, c); });
+  warm_up = before - paths.size();
+  return paths;
+}
+
+// With spans of only n of N messages the unfinished ones are thinned alike,
+// rounded up: a run that lost one may not look whole.
+uint64_t Unfinished(const ArmRun& arm, const Run& run) {
+  if (run.ended_early || arm.sent <= arm.completed) return 0;
+  const uint64_t missing = arm.sent - arm.completed;
+  const Configuration& c = run.configuration;
+  if (c.spans_of == 0 || c.spans_of >= c.spans_total) return missing;
+  return (missing * c.spans_of + c.spans_total - 1) / c.spans_total;
+}
+
+EndToEnd MakeEndToEnd(std::vector<int64_t> values, uint64_t unfinished) {
+  const stats::Sample sample(std::move(values), unfinished);
+  EndToEnd out;
+  out.n = sample.n();
+  out.unfinished = sample.infinite();
+  out.p50 = stats::EstimateQuantile(sample, stats::kP50);
+  out.p90 = stats::EstimateQuantile(sample, stats::kP90);
+  out.p95 = stats::EstimateQuantile(sample, stats::kP95);
+  out.p99 = stats::EstimateQuantile(sample, stats::kP99);
+  if (!sample.empty()) out.max = sample.sorted().back();
+  return out;
+}
+
+void SetEndToEnd(const Paths& paths, Duration work, ArmSummary& out) {
+  std::vector<int64_t> handled, acked;
+  for (const Path* path : paths) {
+    handled.push_back((path->until_handled - work).count());
+    acked.push_back(path->until_acked ? (*path->until_acked - work).count() : stats::kInfinite);
+    out.handled += path->until_handled;
+  }
+  out.until_handled = MakeEndToEnd(std::move(handled), out.unfinished);
+  out.until_acked = MakeEndToEnd(std::move(acked), out.unfinished);
+}
+
+void SetQuantiles(std::vector<int64_t> lengths, StageSummary& out) {
+  const stats::Sample sample(std::move(lengths));
+  if (sample.empty()) return;
+  out.p50 = Duration{sample.Quantile(stats::kP50)};
+  out.p95 = Duration{sample.Quantile(stats::kP95)};
+}
+
+// `of` gives the stage's time of one path: the sum, or one hop.
+template <typename Of>
+StageSummary SummarizeStage(const Paths& paths, Of of) {
+  StageSummary out;
+  std::vector<int64_t> lengths;
+  for (const Path* path : paths) {
+    const trace::StageTime time = of(*path);
+    out.total += time.length;
+    out.added += time.added;
+    out.waited += time.waited;
+    lengths.push_back(time.length.count());
+  }
+  SetQuantiles(std::move(lengths), out);
+  return out;
+}
+
+void SetStages(const Paths& paths, ArmSummary& out) {
+  out.remainder = out.handled;
+  for (int i = 0; i < trace::kStages; ++i) {
+    const Stage stage = StageAt(i);
+    StageSummary& sum = out.stages[static_cast<size_t>(i)];
+    sum = SummarizeStage(paths, [stage](const Path& p) { return p.StageTimeSum(stage); });
+    if (i < trace::kPathStages) out.remainder -= sum.total;
+  }
+  const size_t hops = paths.empty() ? 0 : paths[0]->hops.size();
+  out.hops.resize(hops);
+  for (size_t hop = 0; hop < hops; ++hop) {
+    for (size_t i = 0; i < trace::kStages; ++i) {
+      out.hops[hop][i] = SummarizeStage(
+          paths, [hop, i](const Path& p) { return hop < p.hops.size() ? p.hops[hop].stages[i] : trace::StageTime{}; });
+    }
+  }
+}
+
+void AddParts(const HopTimes& hop, ArmSummary& out) {
+  out.dispatch.lease_wait += hop.dispatch.lease_wait;
+  out.dispatch.lease_batching += hop.dispatch.lease_batching;
+  out.dispatch.flow_control += hop.dispatch.flow_control;
+  out.dispatch.scheduler += hop.dispatch.scheduler;
+  out.dispatch.other += hop.dispatch.other;
+  out.work.handler += hop.work.handler;
+  out.work.ack_wait += hop.work.ack_wait;
+  out.redelivery += hop.redelivery_wait;
+}
+
+void AddGap(const HopTimes& hop, NegativeGaps& out) {
+  ++out.gaps;
+  if (hop.stages[static_cast<size_t>(Stage::kDeliveryGap)].length >= Duration{0}) return;
+  ++out.negative;
+  if (hop.written && *hop.written < hop.publish_end) {
+    ++out.overtook;
+  } else {
+    ++out.unexplained;
+  }
+}
+
+void AddServerView(const Path& path, ServerSummary& out) {
+  const bool whole = !path.hops.empty() && std::all_of(path.hops.begin(), path.hops.end(),
+                                                       [](const HopTimes& hop) { return hop.server.has_value(); });
+  if (!whole) return;
+  ++out.n;
+  for (const HopTimes& hop : path.hops) {
+    const trace::ServerView& view = *hop.server;
+    out.total.accept += view.accept;
+    out.total.commit += view.commit;
+    out.total.queue += view.queue;
+    out.total.stream_wait += view.stream_wait;
+    out.total.wire += view.wire;
+    ++out.deliveries;
+    if (view.stream_wait > kQueuedFrom) ++out.queued;
+    out.stream_wait_max = std::max(out.stream_wait_max, view.stream_wait);
+  }
+}
+
+// The lower median, so that it is a message that happened.
+std::optional<Path> MedianPath(const Paths& paths) {
+  if (paths.empty()) return std::nullopt;
+  Paths order = paths;
+  std::stable_sort(order.begin(), order.end(),
+                   [](const Path* a, const Path* b) { return a->until_handled < b->until_handled; });
+  return *order[(order.size() - 1) / 2];
+}
+
+// A copy that never copies the paths, which may be hundreds of megabytes.
+ArmRun WithoutPaths(const ArmRun& arm) {
+  ArmRun out;
+  out.group = arm.group;
+  out.name = arm.name;
+  out.kind = arm.kind;
+  out.client_model = arm.client_model;
+  out.planned = arm.planned;
+  out.sent = arm.sent;
+  out.completed = arm.completed;
+  out.lost = arm.lost;
+  out.duplicates = arm.duplicates;
+  out.reprocessed = arm.reprocessed;
+  out.saturated_at = arm.saturated_at;
+  out.exactly_once_seen = arm.exactly_once_seen;
+  out.responses = arm.responses;
+  out.messages_received = arm.messages_received;
+  out.verdict = arm.verdict;
+  return out;
+}
+
+ArmSummary SummarizeArm(const ArmRun& arm, const Paths& paths, uint64_t warm_up, const Run& run) {
+  ArmSummary out;
+  out.run = WithoutPaths(arm);
+  const std::string prefix = arm.group + ".";
+  out.label = arm.name.starts_with(prefix) ? arm.name.substr(prefix.size()) : arm.name;
+  out.n = paths.size();
+  out.warm_up = warm_up;
+  out.unfinished = Unfinished(arm, run);
+  SetEndToEnd(paths, run.configuration.work * run.configuration.hops, out);
+  SetStages(paths, out);
+  for (const Path* path : paths) {
+    for (const HopTimes& hop : path->hops) {
+      AddParts(hop, out);
+      AddGap(hop, out.gaps);
+    }
+    AddServerView(*path, out.server);
+  }
+  out.median = MedianPath(paths);
+  return out;
+}
+
+void SetVerdict(const Run& run, Summary& out) {
+  for (const ArmRun& arm : run.arms) {
+    if (arm.verdict.valid) continue;
+    out.verdict.valid = false;
+    for (const std::string& reason : arm.verdict.reasons) out.verdict.reasons.push_back(arm.name + ": " + reason);
+  }
+}
+
+}  // namespace
+
+Summary Summarize(const Run& run) {
+  Summary out;
+  out.version = run.version;
+  out.configuration = run.configuration;
+  out.work = run.configuration.work * run.configuration.hops;
+  out.elapsed = run.elapsed;
+  out.ended_early = run.ended_early;
+  out.ended_early_why = run.ended_early_why;
+  out.loop_stall_max = run.loop_stall_max;
+  out.clock_drift = run.clock_drift;
+  out.saved_to = run.saved_to;
+  out.saved_files = run.saved_files;
+  SetVerdict(run, out);
+  std::vector<Paths> paths;
+  for (const ArmRun& arm : run.arms) {
+    uint64_t warm_up = 0;
+    paths.push_back(Counted(arm, run.configuration, warm_up));
+    out.arms.push_back(SummarizeArm(arm, paths.back(), warm_up, run));
+    const bool known = std::find(out.groups.begin(), out.groups.end(), arm.group) != out.groups.end();
+    if (!known) out.groups.push_back(arm.group);
+  }
+  SetDifferences(paths, out);
+  SetPlacements(paths, out);
+  return out;
+}
+
+}  // namespace hopgap::report

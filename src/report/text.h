@@ -1,0 +1,53 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/time.h"
+#include "report/run.h"
+#include "report/summary.h"
+
+namespace hopgap::report {
+
+// Everything a terminal shows of a run. Pure functions; UTF-8 without colour;
+// every line ends with a newline and fits `width` columns.
+
+struct TextOptions {
+  bool per_hop = false;
+  int width = 80;               // of waterfall and paragraphs; below kWidthMin it is kWidthMin
+  std::string waterfall_arm{};  // by name; empty or unknown: the last exactly-once arm, else the first
+};
+inline constexpr int kWidthMin = 80;  // tables need them
+inline constexpr int kWidthMax = 200;
+
+// Before the run: what it is about to do, and what is put in. Needs the
+// configuration and the arms' groups, names and kinds, nothing of their results.
+std::string RenderHeader(const Run& run);
+
+// Set when the exactly-once arms that wait for their lease cannot keep up:
+// rate > streams / mean added modack. Part of the header.
+std::optional<std::string> CapacityWarning(const Run& run);
+
+// One group, while it runs and once more at its end.
+struct Progress {
+  struct Arm {
+    std::string label{};  // "std"
+    uint64_t planned = 0, sent = 0, done = 0;
+  };
+  std::string group{};
+  std::vector<Arm> arms{};
+  Duration late_p99{0};  // of the slots so far
+  uint64_t lost = 0, duplicates = 0;
+  Duration elapsed{0};
+  bool ended = false;  // then `valid` is known
+  bool valid = true;
+};
+// One line without a newline, at most `width` columns.
+std::string RenderProgressLine(const Progress& progress, int width = 80);
+
+// After the run: tables, waterfall, words and what to type next.
+std::string RenderText(const Summary& summary, const TextOptions& options);
+
+}  // namespace hopgap::report

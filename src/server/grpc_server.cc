@@ -1,0 +1,150 @@
+#include "server/grpc_server.h"
+
+#include <grpc/grpc.h>
+#include <grpcpp/server_builder.h>
+#include <grpcpp/server_posix.h>
+
+#include <atomic>
+#include <chrono>
+#include <thread>
+#include <utility>
+
+#include "base/system_clock.h"
+#include "base/text.h"
+#include "server/acceptor.h"
+#include "server/call.h"
+#include "server/dispatcher.h"
+
+namespace hopgap::server {
+namespace {
+
+// A peer that vanished without a word is found out within about this time, so
+// that no messages are given to its streams for ever.
+constexpr int kKeepaliveMs = 60'000;
+constexpr int kKeepaliveTimeoutMs = 20'000;
+constexpr uint64_t kFirstCallId = 1;
+
+struct GrpcParts {
+  std::unique_ptr<grpc::AsyncGenericService> service;
+  std::unique_ptr<grpc::ServerCompletionQueue> queue;
+  std::unique_ptr<grpc::Server> server;
+};
+
+GrpcParts BuildGrpc() {
+  GrpcParts parts;
+  parts.service = std::make_unique<grpc::AsyncGenericService>();
+  grpc::ServerBuilder builder;
+  builder.RegisterAsyncGenericService(parts.service.get());
+  builder.SetMaxReceiveMessageSize(GrpcServer::kReceivedBytesMax);
+  builder.AddChannelArgument(GRPC_ARG_MAX_METADATA_SIZE, GrpcServer::kMetadataBytesMax);
+  // Client libraries ping idle connections, and streams must outlive that.
+  builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_PERMIT_WITHOUT_CALLS, 1);
+  builder.AddChannelArgument(GRPC_ARG_HTTP2_MAX_PING_STRIKES, 0);
+  builder.AddChannelArgument(GRPC_ARG_HTTP2_MIN_RECV_PING_INTERVAL_WITHOUT_DATA_MS, 1);
+  builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIME_MS, kKeepaliveMs);
+  builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, kKeepaliveTimeoutMs);
+  parts.queue = builder.AddCompletionQueue();
+  parts.server = builder.BuildAndStart();
+  return parts;
+}
+
+}  // namespace
+
+class GrpcServer::Impl {
+ public:
+  Impl(const Options& options, std::unique_ptr<Acceptor> listening, GrpcParts parts, broker::Journal& journal,
+       trace::EventSink& sink, loop::Timer& timer)
+      : host(options.host),
+        stop_wait(options.stop_wait),
+        acceptor(std::move(listening)),
+        rpc(std::move(parts)),
+        dispatcher({options.broker, options.planted_wire_delay, options.queued_requests_max}, journal, sink, timer) {}
+  ~Impl() { Stop(); }
+
+  void Run() {
+    Call::Expect({*rpc.service, *rpc.queue, dispatcher, gauge}, kFirstCallId);
+    poller = std::thread([this] { Poll(); });
+    acceptor->Start([server = rpc.server.get()](int fd) { grpc::AddInsecureChannelFromFd(server, fd); });
+  }
+
+  void Stop() {
+    if (!poller.joinable()) return;
+    acceptor->Stop();
+    dispatcher.StopBroker();
+    rpc.server->Shutdown(std::chrono::system_clock::now() + stop_wait);
+    // No operation may be begun on a queue that is shut down; without calls
+    // there is nobody left to begin one.
+    gauge.WaitForNone();
+    rpc.queue->Shutdown();
+    poller.join();
+    dispatcher.Close();
+  }
+
+  const std::string host;
+  const Duration stop_wait;
+  std::unique_ptr<Acceptor> acceptor;
+  GrpcParts rpc;
+  CallGauge gauge;
+  Dispatcher dispatcher;
+  std::atomic<int64_t> longest_cycle_ns{0};
+  std::thread poller;
+
+ private:
+  // Stops when the queue is shut down and empty.
+  void Poll() {
+    void* tag = nullptr;
+    bool ok = false;
+    while (rpc.queue->Next(&tag, &ok)) {
+      const Instant woken = SteadyNow();
+      static_cast<Call::Op*>(tag)->Complete(ok);
+      const int64_t cycle_ns = (SteadyNow() - woken).count();
+      if (cycle_ns > longest_cycle_ns.load(std::memory_order_relaxed)) {
+        longest_cycle_ns.store(cycle_ns, std::memory_order_relaxed);
+      }
+    }
+  }
+};
+
+absl::StatusOr<std::unique_ptr<GrpcServer>> GrpcServer::Start(Options options, broker::Journal& journal,
+                                                              trace::EventSink& sink, loop::Timer& timer) {
+  absl::StatusOr<std::unique_ptr<Acceptor>> acceptor = Acceptor::Listen(options.host, options.port, {});
+  if (!acceptor.ok()) return acceptor.status();
+  GrpcParts parts = BuildGrpc();
+  if (parts.server == nullptr) return absl::InternalError("gRPC could not build a server; its own log says why");
+  auto impl = std::make_unique<Impl>(options, *std::move(acceptor), std::move(parts), journal, sink, timer);
+  if (const absl::Status replayed = impl->dispatcher.Replay(options.journal_records); !replayed.ok()) return replayed;
+  impl->Run();
+  return std::unique_ptr<GrpcServer>(new GrpcServer(std::move(impl)));
+}
+
+GrpcServer::GrpcServer(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+
+GrpcServer::~GrpcServer() = default;
+
+uint16_t GrpcServer::port() const { return impl_->acceptor->port(); }
+
+std::string GrpcServer::target() const {
+  // "Every address" is none to connect to.
+  if (impl_->host.empty() || impl_->host == "0.0.0.0") return StrCat("127.0.0.1:", port());
+  if (impl_->host == "::") return StrCat("[::1]:", port());
+  const bool v6 = impl_->host.find(':') != std::string::npos;
+  return v6 ? StrCat("[", impl_->host, "]:", port()) : StrCat(impl_->host, ":", port());
+}
+
+void GrpcServer::Stop() { impl_->Stop(); }
+
+void GrpcServer::RunOnStrand(const std::function<void()>& task) { impl_->dispatcher.strand().Run(task); }
+
+broker::Counters GrpcServer::counters() { return impl_->dispatcher.counters(); }
+
+GrpcServer::Figures GrpcServer::figures() const {
+  Figures figures;
+  figures.longest_poll_cycle = Duration{impl_->longest_cycle_ns.load(std::memory_order_relaxed)};
+  figures.strand = impl_->dispatcher.strand().figures();
+  figures.connections = impl_->acceptor->handed_over();
+  figures.http1_refused = impl_->acceptor->refused();
+  figures.dropped = impl_->acceptor->dropped();
+  return figures;
+}
+
+}  // namespace hopgap::server

@@ -1,0 +1,41 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "trace/trace_view.h"
+
+namespace hopgap::trace {
+
+// Walks a view from its leaf callbacks to the schedule. Keeps its memory from
+// trace to trace. Not thread-safe.
+class PathBuilder {
+ public:
+  // The paths with exactly `hops` hops, by the start of their last callback.
+  // `context` says the arms where the view came from events; null: the spans did.
+  // Requires: what is unfinished has been dropped from the view.
+  std::vector<Path> Build(const TraceView& view, int hops, const SpanContext* context);
+
+ private:
+  static constexpr size_t kNone = SIZE_MAX;
+
+  void Index();
+  size_t DeliveryOfProcess(uint64_t span) const;
+  std::vector<size_t> Leaves() const;
+  bool Walk(size_t leaf);
+  Path MakePath() const;
+  std::span<const DeliveryView* const> SiblingsOf(size_t message) const;
+
+  const TraceView* view_ = nullptr;
+  const SpanContext* context_ = nullptr;
+  size_t hops_ = 0;
+  std::vector<std::pair<uint64_t, size_t>> by_process_;
+  std::vector<std::pair<size_t, const DeliveryView*>> by_message_;
+  std::vector<const DeliveryView*> siblings_;   // in the order of by_message_
+  std::vector<bool> published_on_;
+  std::vector<size_t> walk_;                    // deliveries, leaf first
+};
+
+}  // namespace hopgap::trace

@@ -1,0 +1,221 @@
+// The wire where it frays: other protocols, other methods, clients that die,
+// servers that stop, queues that are full.
+#include <grpcpp/create_channel.h>
+#include <grpcpp/generic/generic_stub.h>
+
+#include <future>
+#include <set>
+
+#include "relay.h"
+#include "wire_fixture.h"
+
+namespace hopgap {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::SizeIs;
+using ::testing::StartsWith;
+
+TEST_F(WireTest, Http1IsAnsweredInItsOwnLanguage) {
+  Start();
+  const int fd = Dial(server_->port());
+  constexpr std::string_view kRequest = "GET /v1/projects/p/topics HTTP/1.1\r\nHost: localhost\r\n\r\n";
+  ASSERT_EQ(send(fd, kRequest.data(), kRequest.size(), MSG_NOSIGNAL), static_cast<ssize_t>(kRequest.size()));
+  std::string answer;
+  char buffer[4'096];
+  for (ssize_t size = 0; (size = recv(fd, buffer, sizeof buffer, 0)) > 0;)
+    answer.append(buffer, static_cast<size_t>(size));
+  close(fd);
+  EXPECT_THAT(answer, StartsWith("HTTP/1.1 501 Not Implemented\r\n"));
+  EXPECT_THAT(answer, HasSubstr("HTTP/1.1 is not supported yet"));
+  EXPECT_EQ(server_->figures().http1_refused, 1u);
+}
+
+TEST_F(WireTest, ASecondServerOnThePortIsRefused) {
+  Start();
+  server::GrpcServer::Options options = ServerOptions();
+  options.port = server_->port();
+  const absl::Status status = server::GrpcServer::Start(std::move(options), journal_, sink_, timer_).status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kAlreadyExists);
+  EXPECT_THAT(status.ToString(), HasSubstr("in use"));
+}
+
+grpc::Status CallByPath(const std::string& target, const std::string& path) {
+  grpc::GenericStub stub(grpc::CreateChannel(target, grpc::InsecureChannelCredentials()));
+  grpc::ClientContext context;
+  const grpc::ByteBuffer request(nullptr, 0);
+  grpc::ByteBuffer response;
+  std::promise<grpc::Status> done;
+  stub.UnaryCall(&context, path, {}, &request, &response,
+                 [&](grpc::Status status) { done.set_value(std::move(status)); });
+  return done.get_future().get();
+}
+
+TEST_F(WireTest, WhatIsNotServedIsNamed) {
+  Start();
+  for (const char* path : {"/google.pubsub.v1.Subscriber/Seek", "/google.pubsub.v1.Publisher/UpdateTopic",
+                           "/google.pubsub.v1.SchemaService/CreateSchema", "/grpc.health.v1.Health/Check"}) {
+    SCOPED_TRACE(path);
+    const grpc::Status status = CallByPath(server_->target(), path);
+    EXPECT_EQ(status.error_code(), grpc::StatusCode::UNIMPLEMENTED);
+    EXPECT_EQ(status.error_message(), pubsub::UnimplementedText(path));
+  }
+}
+
+TEST_F(WireTest, AKilledClientsStreamGetsNoMoreMessages) {
+  constexpr size_t kMessages = 50;
+  Start();
+  CreateTopicAndSubscription(false);
+  Relay relay(server_->port());
+  const auto doomed = remote_.Connect(relay.target());
+  Mailbox dead;
+  const remote::StreamRef lost = doomed->OpenStream(dead, 7, StreamRequest(kSubscription));
+  lost->Read();
+  dead.WaitResponse();
+  lost->Read();
+  const remote::StreamRef stream = connection_->OpenStream(mailbox_, 1, StreamRequest(kSubscription));
+  stream->Read();
+  mailbox_.WaitResponse();
+
+  relay.Kill();
+  EXPECT_EQ(dead.WaitEnded(7).status.code(), absl::StatusCode::kUnavailable);
+  Publish(std::vector<std::string>(kMessages, "for the living"));
+  // Should the server have noticed later than we, leases of 10 s bring the rest.
+  std::set<std::string> message_ids;
+  while (message_ids.size() < kMessages && !HasFailure()) {
+    for (const pubsub::ReceivedMessage& message : ReadMessages(*stream).body.received_messages) {
+      message_ids.emplace(message.message.message_id());
+    }
+  }
+  EXPECT_EQ(message_ids.size(), kMessages);
+}
+
+TEST_F(WireTest, StopEndsStreamsWithUnavailableAndFreesThePort) {
+  Start();
+  CreateTopicAndSubscription(true);
+  const remote::StreamRef stream = connection_->OpenStream(mailbox_, 1, StreamRequest(kSubscription));
+  stream->Read();
+  mailbox_.WaitResponse();
+  stream->Read();
+  const uint16_t port = server_->port();
+  server_->Stop();
+  server_->Stop();
+  EXPECT_EQ(mailbox_.WaitEnded(1).status.code(), absl::StatusCode::kUnavailable);
+  server_.reset();
+  server::GrpcServer::Options options = ServerOptions();
+  options.port = port;
+  Start(std::move(options));  // at once, on the same port
+  EXPECT_EQ(connection_->CreateTopic("projects/hopgap/topics/again"), absl::OkStatus());
+}
+
+// Nobody reads the stream, so its writes wait for the client for ever.
+TEST_F(WireTest, StopDoesNotWaitForAClientThatTakesNothing) {
+  server::GrpcServer::Options options = ServerOptions();
+  options.stop_wait = 50ms;
+  Start(std::move(options));
+  CreateTopicAndSubscription(false);
+  const remote::StreamRef stream = connection_->OpenStream(mailbox_, 1, StreamRequest(kSubscription));
+  for (int i = 0; i < 3; ++i) Publish({std::string(9'000'000, 'x')});
+  server_->Stop();
+  stream->Cancel();
+  mailbox_.WaitEnded(1);
+}
+
+TEST_F(WireTest, ARestartFromTheJournalDeliversWhatWasNotAcked) {
+  Start();
+  CreateTopicAndSubscription(false);
+  Publish({"kept"});
+  server_.reset();
+  server::GrpcServer::Options options = ServerOptions();
+  options.journal_records = journal_.records();
+  Start(std::move(options));
+  const remote::StreamRef stream = connection_->OpenStream(mailbox_, 1, StreamRequest(kSubscription));
+  EXPECT_EQ(ReadMessages(*stream).body.received_messages.at(0).message.data(), "kept");
+}
+
+TEST_F(WireTest, AJournalThatCannotBeReplayedStopsTheStart) {
+  server::GrpcServer::Options options = ServerOptions();
+  options.journal_records = {pubsub::Bytes(std::string("\xff\xff\xff"))};
+  EXPECT_FALSE(server::GrpcServer::Start(std::move(options), journal_, sink_, timer_).ok());
+}
+
+TEST_F(WireTest, ThePlantedWireDelayHoldsEveryResponseOfAStream) {
+  constexpr Duration kDelay = 40ms;
+  server::GrpcServer::Options options = ServerOptions();
+  options.planted_wire_delay = kDelay;
+  Start(std::move(options));
+  CreateTopicAndSubscription(true);
+  const remote::StreamRef stream = connection_->OpenStream(mailbox_, 1, StreamRequest(kSubscription));
+  stream->Read();
+  mailbox_.WaitResponse();
+  for (int i = 0; i < 3; ++i) {
+    const Instant before = SteadyNow();
+    Publish({"late"});
+    EXPECT_GE(ReadMessages(*stream).received - before, kDelay);
+  }
+  stream->Read();
+  stream->HalfClose();  // the end comes after what is held back
+  EXPECT_EQ(mailbox_.WaitEnded(1).status, absl::OkStatus());
+}
+
+TEST_F(WireTest, AFullQueueOfRequestsIsAnsweredNotGrown) {
+  server::GrpcServer::Options options = ServerOptions();
+  options.queued_requests_max = 0;
+  Start(std::move(options));
+  const absl::Status status = connection_->CreateTopic(kTopic);
+  EXPECT_EQ(status.code(), absl::StatusCode::kResourceExhausted);
+  EXPECT_THAT(status.ToString(), HasSubstr("queue of requests is full"));
+  const remote::StreamRef stream = connection_->OpenStream(mailbox_, 1, StreamRequest(kSubscription));
+  stream->Read();
+  EXPECT_EQ(mailbox_.WaitEnded(1).status.code(), absl::StatusCode::kResourceExhausted);
+  EXPECT_EQ(server_->figures().strand.refused, 2u);
+}
+
+TEST_F(WireTest, ACallThatItsClientGaveUpIsForgottenByTheBroker) {
+  Start();
+  CreateTopicAndSubscription(false);
+  pubsub::PullRequest pull;  // waits for a message
+  pull.subscription = kSubscription;
+  pull.max_messages = 1;
+  connection_->Call(mailbox_, 1, pubsub::Method::kPull, {pubsub::Encode(pull)}, 100ms);
+  EXPECT_EQ(mailbox_.WaitCall(1).status.code(), absl::StatusCode::kDeadlineExceeded);
+  Publish({"for a stream"});
+  const remote::StreamRef stream = connection_->OpenStream(mailbox_, 1, StreamRequest(kSubscription));
+  EXPECT_THAT(ReadMessages(*stream).body.received_messages, SizeIs(1));
+}
+
+TEST_F(WireTest, AClientThatLeavesWithEverythingOpenLeavesNothingBehind) {
+  Start();
+  CreateTopicAndSubscription(true);
+  Mailbox left;
+  {
+    remote::Remote leaving;
+    const auto connection = leaving.Connect(server_->target());
+    std::vector<remote::StreamRef> streams;
+    for (uint64_t i = 0; i < 16; ++i) {
+      streams.push_back(connection->OpenStream(left, i, StreamRequest(kSubscription)));
+      if (i % 2 == 0) streams.back()->Read();
+    }
+    for (uint64_t i = 0; i < 100; ++i) connection->Call(left, i, pubsub::Method::kPublish, PublishOf({"x"}), 30s);
+    leaving.Shutdown();
+  }
+  for (uint64_t i = 0; i < 16; ++i) left.WaitEnded(i);
+  for (uint64_t i = 0; i < 100; ++i) left.WaitCall(i);
+  EXPECT_THAT(Publish({"still here"}), SizeIs(1));
+}
+
+TEST_F(WireTest, TheServerMeasuresItself) {
+  Start();
+  CreateTopicAndSubscription(false);
+  int ran = 0;
+  server_->RunOnStrand([&] { ++ran; });
+  EXPECT_EQ(ran, 1);
+  EXPECT_GT(server_->figures().longest_poll_cycle, Duration{0});
+  EXPECT_GT(server_->figures().strand.tasks, 0u);
+  Publish({"x"});
+  EXPECT_GT(remote_.longest_poll_cycle(), Duration{0});
+}
+
+}  // namespace
+}  // namespace hopgap
