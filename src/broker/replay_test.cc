@@ -25,9 +25,11 @@ struct Facts {
   struct Sent { std::string message_id, ack_id; size_t durable; };
   struct Acked { std::string ack_id; size_t durable; };
   struct Published { std::string message_id; size_t durable; };
+  struct Extended { Duration length; size_t durable; };
   std::vector<Sent> sent;
   std::vector<Acked> acked;
   std::vector<Published> published;
+  std::vector<Extended> extended;
 };
 
 // What a prefix of the journal says about the exactly-once subscription, read
@@ -104,7 +106,7 @@ class Workload {
       case 3: pulls_.push_back(world.StartPull("eos", 2, true)); break;
       case 4: case 5: if (!seen_.empty()) acks_.emplace_back(world.StartAck("eos", {Any()}), last_); break;
       case 6: if (!seen_.empty()) world.StartModify("eos", {Any()}, 0); break;
-      case 7: if (!seen_.empty()) world.StartModify("eos", {Any()}, static_cast<int32_t>(20 + Below(80))); break;
+      case 7: if (!seen_.empty()) Extend(); break;
       case 8: world.Advance(std::chrono::milliseconds{Below(8000)}); break;
       case 9: for (const auto& m : world.Pull("std", 2)) { if (Below(2)) world.StartAck("std", {m.ack_id}); } break;
       default: if (!world.waiting_tokens.empty()) world.PersistOne(); break;
@@ -120,6 +122,10 @@ class Workload {
     first.max_outstanding_messages = 3;
     streams_.push_back(world.Open(first));
   }
+  void Extend() {
+    const auto seconds = static_cast<int32_t>(20 + Below(80));
+    extensions_.emplace_back(world.StartModify("eos", {Any()}, seconds), std::chrono::seconds{seconds});
+  }
   std::string Any() { return last_ = seen_[Below(seen_.size())]; }
 
   void Collect() {
@@ -133,6 +139,12 @@ class Workload {
     std::erase_if(publishes_, [&](CallId call) {
       if (!world.Answered(call)) return false;
       for (const auto& id : world.Ids(call)) facts.published.push_back({id, world.Await(call).durable});
+      return true;
+    });
+    std::erase_if(extensions_, [&](const auto& extension) {
+      if (!world.Answered(extension.first)) return false;
+      const World::Answer& answer = world.Await(extension.first);
+      if (answer.status.ok()) facts.extended.push_back({extension.second, answer.durable});
       return true;
     });
     std::erase_if(acks_, [&](const auto& ack) {
@@ -152,6 +164,7 @@ class Workload {
   std::mt19937_64 random_;
   std::vector<CallId> publishes_, pulls_;
   std::vector<std::pair<CallId, std::string>> acks_;
+  std::vector<std::pair<CallId, Duration>> extensions_;
   std::vector<StreamId> streams_;
   std::map<StreamId, size_t> collected_;
   std::vector<std::string> seen_;
@@ -198,6 +211,11 @@ void CheckDeliveries(const Journal& journal, size_t count, const Facts& facts) {
       const AckId id = Parsed(message.ack_id);
       EXPECT_FALSE(acked.contains(id.sequence)) << "delivered after an answered ack";
       EXPECT_GT(id.generation, newest_sent[id.sequence]) << "a generation used twice";
+    }
+  }
+  for (const auto& fact : facts.extended) {
+    if (fact.durable <= count) {
+      EXPECT_LE(fact.length, model.ceiling) << "a lease longer than the hold";
     }
   }
   std::set<std::string> acked_ids;

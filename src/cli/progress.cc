@@ -43,7 +43,7 @@ void ProgressPrinter::Show(const live::Progress& progress) {
   if (!terminal_ && skipped_++ % kEveryNth != 0) return;
   std::string text;
   for (const live::GroupProgress& group : progress.groups) {
-    text += "  " + report::RenderProgressLine(ForReport(group, progress.elapsed), report::kWidthMin - 2) + "\n";
+    text += report::RenderProgressLine(ForReport(group, progress.elapsed), report::kWidthMin) + "\n";
   }
   Lines(text, static_cast<int>(progress.groups.size()));
 }
@@ -59,7 +59,7 @@ void ProgressPrinter::Finish(const report::Run& run, const live::Progress& last)
       progress.valid = progress.valid && arm.verdict.valid;
       progress.lost += arm.lost;
     }
-    text += "  " + report::RenderProgressLine(progress, report::kWidthMin - 2) + "\n";
+    text += report::RenderProgressLine(progress, report::kWidthMin) + "\n";
   }
   Lines(text, static_cast<int>(last.groups.size()));
 }

@@ -82,12 +82,10 @@ pubsub::Bytes CallRunner::EncodeRequest(const Batch& batch, const std::vector<Ta
   ids.reserve(targets.size());
   for (const Target& target : targets) ids.push_back(target.ack_id);
   if (batch.purpose == Purpose::kAck) {
-    return pubsub::Encode(
-        pubsub::AcknowledgeRequest{.subscription = options_.subscription, .ack_ids = std::move(ids)});
+    return pubsub::Encode(pubsub::AcknowledgeRequest{.subscription = options_.subscription, .ack_ids = std::move(ids)});
   }
-  return pubsub::Encode(pubsub::ModifyAckDeadlineRequest{.subscription = options_.subscription,
-                                                         .ack_ids = std::move(ids),
-                                                         .ack_deadline_seconds = batch.seconds});
+  return pubsub::Encode(pubsub::ModifyAckDeadlineRequest{
+      .subscription = options_.subscription, .ack_ids = std::move(ids), .ack_deadline_seconds = batch.seconds});
 }
 
 void CallRunner::Issue(Instant now, Call call, Actions& out) {
@@ -118,8 +116,7 @@ Outcome CallRunner::OnCallDone(Instant now, uint64_t id, const absl::Status& sta
   return Finish(now, std::move(call), status, details, out);
 }
 
-Outcome CallRunner::Finish(Instant now, Call call, const absl::Status& status, std::string_view details,
-                           Actions& out) {
+Outcome CallRunner::Finish(Instant now, Call call, const absl::Status& status, std::string_view details, Actions& out) {
   Batch& batch = batches_.at(call.batch);
   Outcome outcome{.purpose = batch.purpose, .stream = batch.stream, .results = {}};
   const auto metadata = status.ok() ? std::map<std::string, std::string>{} : pubsub::DecodeErrorMetadata(details);
@@ -234,8 +231,8 @@ std::vector<Outcome> CallRunner::OnDeadline(Instant now, Actions& out) {
       Issue(now, std::move(call), out);
     } else {
       outcomes.push_back(Finish(now, std::move(call),
-                                absl::DeadlineExceededError("the server stayed unavailable until the call's end"),
-                                {}, out));
+                                absl::DeadlineExceededError("the server stayed unavailable until the call's end"), {},
+                                out));
     }
   }
   while (!retries_.empty() && retries_.begin()->first.first <= now) {
@@ -252,8 +249,6 @@ std::optional<Instant> CallRunner::NextDeadline() const {
   return next;
 }
 
-size_t CallRunner::unfinished(uint32_t stream) const {
-  return stream < unfinished_.size() ? unfinished_[stream] : 0;
-}
+size_t CallRunner::unfinished(uint32_t stream) const { return stream < unfinished_.size() ? unfinished_[stream] : 0; }
 
 }  // namespace hopgap::client

@@ -53,8 +53,7 @@ class CallRunner {
             std::vector<Target> targets, Actions& out);
 
   // Requires: `call` is running.
-  Outcome OnCallDone(Instant now, uint64_t call, const absl::Status& status, std::string_view details,
-                     Actions& out);
+  Outcome OnCallDone(Instant now, uint64_t call, const absl::Status& status, std::string_view details, Actions& out);
   std::vector<Outcome> OnDeadline(Instant now, Actions& out);
   std::optional<Instant> NextDeadline() const;
 
@@ -71,18 +70,18 @@ class CallRunner {
     Purpose purpose = Purpose::kAck;
     int32_t seconds = 0;
     bool from_sender = false;
-    int attempt = 0;                 // 0: the first sending
-    Instant retrying_since;          // attempt > 0
+    int attempt = 0;         // 0: the first sending
+    Instant retrying_since;  // attempt > 0
     Backoff backoff;
-    size_t running = 0;              // calls
-    std::vector<Target> retry;       // ids to try again
+    size_t running = 0;         // calls
+    std::vector<Target> retry;  // ids to try again
   };
   struct Call {
     uint64_t batch = 0;
     std::vector<Target> targets;
     pubsub::Slices payload;
     uint64_t rpc = 0;
-    Instant ends;                    // its timeout
+    Instant ends;  // its timeout
     Backoff resend;
   };
   using WakeKey = std::pair<Instant, uint64_t>;  // the number keeps equal instants in order
@@ -104,11 +103,11 @@ class CallRunner {
   uint64_t& next_rpc_;
   uint64_t last_call_ = 0, last_batch_ = 0, last_wake_ = 0;
   bool retries_modacks_ = true;
-  absl::flat_hash_map<uint64_t, Call> calls_;      // looked up only
+  absl::flat_hash_map<uint64_t, Call> calls_;  // looked up only
   std::map<uint64_t, Batch> batches_;
   std::map<WakeKey, Call> resends_;
-  std::map<WakeKey, uint64_t> retries_;            // batches between two attempts
-  std::vector<size_t> unfinished_;                 // by stream
+  std::map<WakeKey, uint64_t> retries_;  // batches between two attempts
+  std::vector<size_t> unfinished_;       // by stream
 };
 
 }  // namespace hopgap::client

@@ -23,27 +23,25 @@ struct Target {
 // A received message until it is both returned from its callback and settled.
 struct DeliveryEntry {
   enum class Phase : uint8_t {
-    kReceived,   // holds nothing yet
-    kAdmitted,   // holds flow-control credits, not yet with its handler
-    kHanded,     // in its handler's hands
-    kReturned,   // the callback returned
+    kReceived,  // holds nothing yet
+    kAdmitted,  // holds flow-control credits, not yet with its handler
+    kHanded,    // in its handler's hands
+    kReturned,  // the callback returned
   };
 
   Subscriber::Delivery delivery;
   std::string ack_id;
-  std::string order_key;            // empty unless callbacks of its key run in order
+  std::string order_key;  // empty unless callbacks of its key run in order
   uint32_t stream = 0;
   Phase phase = Phase::kReceived;
-  bool receipt_pending = false;     // its loop waits for the receipt modack of this id
+  bool receipt_pending = false;  // its loop waits for the receipt modack of this id
   bool receipt_failed = false;
-  bool settled = false;             // Ack or Nack was called
+  bool settled = false;  // Ack or Nack was called
   bool lease_abandoned = false;
-  bool done = false;                // its result is known, or there will be none
+  bool done = false;  // its result is known, or there will be none
 
   int64_t bytes() const { return static_cast<int64_t>(delivery.message.data().size()); }
-  Target target() const {
-    return {delivery.id, ack_id, delivery.key, delivery.delivery_key, delivery.exactly_once};
-  }
+  Target target() const { return {delivery.id, ack_id, delivery.key, delivery.delivery_key, delivery.exactly_once}; }
 };
 
 // All deliveries of one subscriber by number. Entries do not move. Looked up,

@@ -7,19 +7,13 @@
 
 namespace hopgap::client {
 
-int64_t MessageLimit(int64_t configured) {
-  return configured == 0 ? Model{}.max_outstanding_messages : configured;
-}
-int64_t ByteLimit(int64_t configured) {
-  return configured == 0 ? Model{}.max_outstanding_bytes : configured;
-}
+int64_t MessageLimit(int64_t configured) { return configured == 0 ? Model{}.max_outstanding_messages : configured; }
+int64_t ByteLimit(int64_t configured) { return configured == 0 ? Model{}.max_outstanding_bytes : configured; }
 
 FlowControl::FlowControl(int64_t messages, int64_t bytes)
     : message_limit_(MessageLimit(messages)), byte_limit_(ByteLimit(bytes)) {}
 
-int64_t FlowControl::Bounded(int64_t bytes) const {
-  return byte_limit_ < 0 ? bytes : std::min(bytes, byte_limit_);
-}
+int64_t FlowControl::Bounded(int64_t bytes) const { return byte_limit_ < 0 ? bytes : std::min(bytes, byte_limit_); }
 
 bool FlowControl::Acquire(uint32_t stream, int64_t bytes) {
   bytes = Bounded(bytes);

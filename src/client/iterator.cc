@@ -12,8 +12,8 @@ pubsub::StreamingPullRequest FirstRequest(const Subscriber::Options& options) {
   pubsub::StreamingPullRequest request;
   request.subscription = options.subscription;
   request.client_id = options.client_id;
-  request.stream_ack_deadline_seconds = static_cast<int32_t>(
-      std::chrono::floor<std::chrono::seconds>(options.model.stream_ack_deadline).count());
+  request.stream_ack_deadline_seconds =
+      static_cast<int32_t>(std::chrono::floor<std::chrono::seconds>(options.model.stream_ack_deadline).count());
   // Every stream announces the full limits, though the streams share them here.
   request.max_outstanding_messages = MessageLimit(options.model.max_outstanding_messages);
   request.max_outstanding_bytes = ByteLimit(options.model.max_outstanding_bytes);
@@ -42,8 +42,8 @@ void Iterator::Start(Instant now, Actions& out) {
   stream_.Read(now, out);
 }
 
-void Iterator::OnResponse(Instant now, Instant received, Instant read_posted,
-                          pubsub::StreamingPullResponse response, Actions& out) {
+void Iterator::OnResponse(Instant now, Instant received, Instant read_posted, pubsub::StreamingPullResponse response,
+                          Actions& out) {
   HOPGAP_CHECK(stream_.reading(), "a response that no read asked for");
   stream_.OnResponse(received);
   // Read from every response, before its messages; absent means both are off.
@@ -66,8 +66,7 @@ void Iterator::OnResponse(Instant now, Instant received, Instant read_posted,
   if (step_ != Step::kReceipts) Dispatch(now, out);
 }
 
-void Iterator::TakeIn(Instant now, Instant received, Instant read_posted,
-                      pubsub::StreamingPullResponse& response) {
+void Iterator::TakeIn(Instant now, Instant received, Instant read_posted, pubsub::StreamingPullResponse& response) {
   batch_.clear();
   next_ = 0;
   const bool ordered = response.has_properties && response.properties.message_ordering_enabled;
@@ -75,8 +74,7 @@ void Iterator::TakeIn(Instant now, Instant received, Instant read_posted,
   const uint16_t count = EventCount(response.received_messages.size());
   for (pubsub::ReceivedMessage& message : response.received_messages) {
     const DeliveryEntry& entry = AddDelivery(received, message, ordered);
-    core_.recorder.Record(received,
-                          exactly_once ? trace::What::kReceivedExactlyOnce : trace::What::kReceived,
+    core_.recorder.Record(received, exactly_once ? trace::What::kReceivedExactlyOnce : trace::What::kReceived,
                           entry.delivery.key,
                           {.delivery = entry.delivery.delivery_key,
                            .rpc = responses_,
@@ -204,13 +202,9 @@ bool Iterator::Worker(Instant now, DeliveryEntry& entry, Actions& out) {
   core_.recorder.Record(now, trace::What::kSchedulerStart, entry.delivery.key, fields);
   entry.phase = DeliveryEntry::Phase::kAdmitted;
   switch (core_.scheduler.Add(entry.delivery.id, entry.order_key)) {
-    case Scheduler::Added::kRuns:
-      core_.Hand(now, entry, out);
-      return true;
-    case Scheduler::Added::kQueued:
-      return true;
-    case Scheduler::Added::kWaits:
-      break;
+    case Scheduler::Added::kRuns: core_.Hand(now, entry, out); return true;
+    case Scheduler::Added::kQueued: return true;
+    case Scheduler::Added::kWaits: break;
   }
   step_ = Step::kWorker;
   return false;

@@ -80,13 +80,13 @@ class Iterator {
   Sender sender_;
   LeaseKeeper leases_;
 
-  std::vector<uint64_t> batch_;   // deliveries of the present response
-  size_t next_ = 0;               // the present message
-  Step step_ = Step::kIdle;       // what the loop waits for; kIdle: for a response
-  size_t receipts_running_ = 0;   // ids without a result
-  Instant resume_at_;             // kPlanted
-  uint64_t responses_ = 0;        // numbers them from 1, over all reconnects
-  size_t live_ = 0;               // deliveries not forgotten yet
+  std::vector<uint64_t> batch_;  // deliveries of the present response
+  size_t next_ = 0;              // the present message
+  Step step_ = Step::kIdle;      // what the loop waits for; kIdle: for a response
+  size_t receipts_running_ = 0;  // ids without a result
+  Instant resume_at_;            // kPlanted
+  uint64_t responses_ = 0;       // numbers them from 1, over all reconnects
+  size_t live_ = 0;              // deliveries not forgotten yet
   bool stopping_ = false;
   bool closed_ = false;
 };

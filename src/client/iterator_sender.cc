@@ -27,8 +27,7 @@ void Iterator::OnCallbackReturned(Instant now, DeliveryEntry& entry, Actions& ou
 
 void Iterator::ForgetIfOver(DeliveryEntry& entry) {
   // Whoever returned from his callback and let the lease run out will not ack any more.
-  const bool given_up =
-      entry.phase == DeliveryEntry::Phase::kReturned && entry.lease_abandoned && !entry.settled;
+  const bool given_up = entry.phase == DeliveryEntry::Phase::kReturned && entry.lease_abandoned && !entry.settled;
   if (given_up) entry.done = true;
   if (!entry.done || entry.phase == DeliveryEntry::Phase::kHanded) return;
   --live_;
@@ -38,15 +37,11 @@ void Iterator::ForgetIfOver(DeliveryEntry& entry) {
 void Iterator::OnOutcome(Instant now, Outcome outcome, Actions& out) {
   for (const auto& [target, ok] : outcome.results) {
     switch (outcome.purpose) {
-      case Purpose::kReceipt:
-        OnReceipt(now, target, ok, out);
-        break;
+      case Purpose::kReceipt: OnReceipt(now, target, ok, out); break;
       case Purpose::kExtension:  // the message stays with its handler, whatever became of its lease
         break;
       case Purpose::kAck:
-      case Purpose::kNack:
-        OnSettled(target, ok, out);
-        break;
+      case Purpose::kNack: OnSettled(target, ok, out); break;
     }
   }
   if (outcome.sender_free) {

@@ -99,6 +99,17 @@ TEST(FlowControlTest, CountComesBeforeBytes) {
   EXPECT_THAT(admitted, ElementsAre(1, 2));
 }
 
+// A small message that would fit must not overtake a big one that waits.
+TEST(FlowControlTest, WhoeverWaitsForBytesKeepsLaterOnesWaiting) {
+  FlowControl flow(10, 10);
+  std::vector<uint32_t> admitted;
+  EXPECT_TRUE(flow.Acquire(0, 6));
+  EXPECT_FALSE(flow.Acquire(1, 8));
+  EXPECT_FALSE(flow.Acquire(2, 1));
+  flow.Release(6, admitted);
+  EXPECT_THAT(admitted, ElementsAre(1, 2));
+}
+
 TEST(SchedulerTest, SlotsAreServedInOrder) {
   Scheduler scheduler(1);
   std::vector<Scheduler::Started> started;

@@ -62,8 +62,7 @@ class Publisher::Impl {
                                   .planted = options_.planted.batching}) {}
 
   void Publish(Instant now, Call call, Actions& out);
-  void OnCallDone(Instant now, uint64_t id, const absl::Status& status, const pubsub::Bytes& response,
-                  Actions& out);
+  void OnCallDone(Instant now, uint64_t id, const absl::Status& status, const pubsub::Bytes& response, Actions& out);
   void OnDeadline(Instant now, Actions& out);
   std::optional<Instant> NextDeadline() const;
   void Flush(Instant now, Actions& out) {
@@ -73,7 +72,7 @@ class Publisher::Impl {
   size_t in_flight() const { return in_flight_; }
 
  private:
-  struct Waiting {              // a message whose bundle is with the server
+  struct Waiting {  // a message whose bundle is with the server
     uint64_t publish = 0;
     trace::MessageKey key;
   };
@@ -81,17 +80,16 @@ class Publisher::Impl {
     std::vector<Waiting> messages;
     pubsub::Slices payload;
     uint64_t number = 0;
-    Instant ends;               // of the publish with all its retries
+    Instant ends;  // of the publish with all its retries
     Backoff backoff;
-    std::string last_error;     // of an attempt that is tried again
+    std::string last_error;  // of an attempt that is tried again
   };
 
   bool WorkerFree() const { return workers_busy_ < options_.model.publish_calls_max; }
   void SendReady(Instant now, Actions& out);
   void SendBundle(Instant now, Bundle bundle, Actions& out);
   void Issue(Instant now, Rpc rpc, Actions& out);
-  void Finish(Instant now, const Rpc& rpc, absl::Status status, const std::vector<std::string>& ids,
-              Actions& out);
+  void Finish(Instant now, const Rpc& rpc, absl::Status status, const std::vector<std::string>& ids, Actions& out);
   static void Answer(uint64_t publish, const absl::Status& status, const std::string& message_id, Actions& out);
 
   Options options_;
@@ -99,31 +97,31 @@ class Publisher::Impl {
   uint64_t& next_rpc_;
   Bundler bundler_;
   size_t in_flight_ = 0;
-  size_t workers_busy_ = 0;     // a worker stays with its bundle through the retries
+  size_t workers_busy_ = 0;  // a worker stays with its bundle through the retries
   uint64_t last_call_ = 0, last_retry_ = 0;
-  absl::flat_hash_map<uint64_t, Rpc> calls_;                  // looked up only
+  absl::flat_hash_map<uint64_t, Rpc> calls_;  // looked up only
   std::map<std::pair<Instant, uint64_t>, Rpc> retries_;
 };
 
 void Publisher::Impl::Publish(Instant now, Call call, Actions& out) {
   const trace::MessageKey key = KeyOf(call.create);
-  recorder_.Record(now, trace::What::kPublishCall, key,
-                   {.delivery = call.slot_label,
-                    .rpc = call.parent,
-                    .value = call.scheduled ? ToNanos(*call.scheduled) : 0});
+  recorder_.Record(
+      now, trace::What::kPublishCall, key,
+      {.delivery = call.slot_label, .rpc = call.parent, .value = call.scheduled ? ToNanos(*call.scheduled) : 0});
   const size_t size = SizeWithoutContext(call);
   if (in_flight_ >= options_.buffered_messages_max) {
-    return Answer(call.publish,
-                  absl::ResourceExhaustedError(absl::StrCat("publisher: ", in_flight_, " messages have no result yet, the limit is ",
-                                                            options_.buffered_messages_max)),
-                  {}, out);
+    return Answer(
+        call.publish,
+        absl::ResourceExhaustedError(absl::StrCat(
+            "publisher: ", in_flight_, " messages have no result yet, the limit is ", options_.buffered_messages_max)),
+        {}, out);
   }
   SetTraceparent(call);
   pubsub::Message message = pubsub::Message::Make(call.data, call.attributes);
   if (!bundler_.Add(now, {call.publish, key, std::move(message)}, size)) {
     return Answer(call.publish,
-                  absl::InvalidArgumentError(absl::StrCat("publisher: a message of ", size, " bytes does not fit into one request of ",
-                                                          kPublishBytesMax)),
+                  absl::InvalidArgumentError(absl::StrCat(
+                      "publisher: a message of ", size, " bytes does not fit into one request of ", kPublishBytesMax)),
                   {}, out);
   }
   ++in_flight_;
@@ -171,8 +169,8 @@ void Publisher::Impl::Issue(Instant now, Rpc rpc, Actions& out) {
   out.push_back(std::move(action));
 }
 
-void Publisher::Impl::OnCallDone(Instant now, uint64_t id, const absl::Status& status,
-                                 const pubsub::Bytes& response, Actions& out) {
+void Publisher::Impl::OnCallDone(Instant now, uint64_t id, const absl::Status& status, const pubsub::Bytes& response,
+                                 Actions& out) {
   const auto found = calls_.find(id);
   HOPGAP_CHECK(found != calls_.end(), "an answer to a publish that is not running");
   Rpc rpc = std::move(found->second);
@@ -190,8 +188,8 @@ void Publisher::Impl::OnCallDone(Instant now, uint64_t id, const absl::Status& s
     if (!decoded.ok()) {
       result = decoded.status();
     } else if (decoded->size() != rpc.messages.size()) {
-      result = absl::InternalError(absl::StrCat("PublishResponse: ", decoded->size(), " message ids for ",
-                                                rpc.messages.size(), " messages"));
+      result = absl::InternalError(
+          absl::StrCat("PublishResponse: ", decoded->size(), " message ids for ", rpc.messages.size(), " messages"));
     } else {
       ids = *std::move(decoded);
     }
@@ -199,8 +197,8 @@ void Publisher::Impl::OnCallDone(Instant now, uint64_t id, const absl::Status& s
   Finish(now, rpc, std::move(result), ids, out);
 }
 
-void Publisher::Impl::Finish(Instant now, const Rpc& rpc, absl::Status status,
-                             const std::vector<std::string>& ids, Actions& out) {
+void Publisher::Impl::Finish(Instant now, const Rpc& rpc, absl::Status status, const std::vector<std::string>& ids,
+                             Actions& out) {
   for (size_t i = 0; i < rpc.messages.size(); ++i) {
     const Waiting& message = rpc.messages[i];
     const std::string id = status.ok() ? ids[i] : std::string();
@@ -231,8 +229,8 @@ void Publisher::Impl::OnDeadline(Instant now, Actions& out) {
       Issue(now, std::move(rpc), out);
     } else {
       Finish(now, rpc,
-             absl::DeadlineExceededError(absl::StrCat("no attempt succeeded in time; the last: ", rpc.last_error)),
-             {}, out);
+             absl::DeadlineExceededError(absl::StrCat("no attempt succeeded in time; the last: ", rpc.last_error)), {},
+             out);
     }
   }
   bundler_.OnDeadline(now);

@@ -27,10 +27,10 @@ namespace hopgap::client {
 class Publisher {
  public:
   struct Options {
-    std::string topic;                 // full name
+    std::string topic;  // full name
     Model model;
-    uint16_t place = 0;                // the topic, in `sink`
-    uint64_t seed = 0;                 // backoff jitter
+    uint16_t place = 0;                      // the topic, in `sink`
+    uint64_t seed = 0;                       // backoff jitter
     size_t buffered_messages_max = 100'000;  // beyond: the publish fails at once
     Planted planted;
   };
@@ -41,7 +41,7 @@ class Publisher {
 
   // One publish call.
   struct Call {
-    uint64_t publish = 0;              // names it in the answer
+    uint64_t publish = 0;  // names it in the answer
     std::string_view data;
     std::vector<std::pair<std::string, std::string>> attributes;
     pubsub::TraceContext create;       // context of its create span, written as googclient_traceparent
@@ -53,14 +53,13 @@ class Publisher {
   void Publish(Instant now, Call call, Actions& out);
 
   // `response` is the encoded PublishResponse when `status` is OK.
-  void OnCallDone(Instant now, uint64_t call, const absl::Status& status, const pubsub::Bytes& response,
-                  Actions& out);
+  void OnCallDone(Instant now, uint64_t call, const absl::Status& status, const pubsub::Bytes& response, Actions& out);
   void OnDeadline(Instant now, Actions& out);
   std::optional<Instant> NextDeadline() const;
 
   // Sends what is buffered at once, without waiting for the batching delay.
   void Flush(Instant now, Actions& out);
-  size_t in_flight() const;            // messages without a result
+  size_t in_flight() const;  // messages without a result
 
  private:
   class Impl;

@@ -70,7 +70,8 @@ class PublisherWorld {
     if (skip_id) ids.pop_back();
     agenda.Post(now + latency, [this, call = action.call, status, ids] {
       Do([&](Actions& out) {
-        publisher.OnCallDone(now, call, status, status.ok() ? pubsub::EncodePublishResponse(ids) : pubsub::Bytes(), out);
+        publisher.OnCallDone(now, call, status, status.ok() ? pubsub::EncodePublishResponse(ids) : pubsub::Bytes(),
+                             out);
       });
     });
   }
@@ -238,18 +239,12 @@ TEST(PublisherTest, WhichErrorsAreRetried) {
     bool retried;
   };
   const std::vector<Case> cases = {
-      {absl::AbortedError(""), true},
-      {absl::CancelledError(""), true},
-      {absl::InternalError(""), true},
-      {absl::InternalError("string field contains invalid UTF-8"), false},
-      {absl::ResourceExhaustedError(""), true},
-      {absl::UnknownError(""), true},
-      {absl::UnavailableError(""), true},
-      {absl::DeadlineExceededError(""), true},
-      {absl::NotFoundError(""), false},
-      {absl::InvalidArgumentError(""), false},
-      {absl::PermissionDeniedError(""), false},
-      {absl::FailedPreconditionError(""), false},
+      {absl::AbortedError(""), true},           {absl::CancelledError(""), true},
+      {absl::InternalError(""), true},          {absl::InternalError("string field contains invalid UTF-8"), false},
+      {absl::ResourceExhaustedError(""), true}, {absl::UnknownError(""), true},
+      {absl::UnavailableError(""), true},       {absl::DeadlineExceededError(""), true},
+      {absl::NotFoundError(""), false},         {absl::InvalidArgumentError(""), false},
+      {absl::PermissionDeniedError(""), false}, {absl::FailedPreconditionError(""), false},
   };
   for (const Case& c : cases) {
     SCOPED_TRACE(c.status.ToString());

@@ -13,16 +13,13 @@ Verdict Judge(const absl::Status& status, const std::map<std::string, std::strin
     return named->second.starts_with(pubsub::kTransientPrefix) ? Verdict::kRetry : Verdict::kFailed;
   }
   switch (status.code()) {
-    case absl::StatusCode::kOk:
-      return Verdict::kSuccess;
+    case absl::StatusCode::kOk: return Verdict::kSuccess;
     case absl::StatusCode::kDeadlineExceeded:
     case absl::StatusCode::kResourceExhausted:
     case absl::StatusCode::kAborted:
     case absl::StatusCode::kInternal:
-    case absl::StatusCode::kUnavailable:
-      return Verdict::kRetry;
-    default:
-      return Verdict::kFailed;
+    case absl::StatusCode::kUnavailable: return Verdict::kRetry;
+    default: return Verdict::kFailed;
   }
 }
 
@@ -33,10 +30,8 @@ bool ReopensStream(const absl::Status& status) {
     case absl::StatusCode::kOk:
     case absl::StatusCode::kDeadlineExceeded:
     case absl::StatusCode::kInternal:
-    case absl::StatusCode::kAborted:
-      return true;
-    case absl::StatusCode::kUnavailable:
-      return !absl::StrContains(status.message(), "Server shutdownNow invoked");
+    case absl::StatusCode::kAborted: return true;
+    case absl::StatusCode::kUnavailable: return !absl::StrContains(status.message(), "Server shutdownNow invoked");
     case absl::StatusCode::kUnknown:
       return absl::StrContains(status.message(), "received prior goaway: code: NO_ERROR");
     default:  // RESOURCE_EXHAUSTED too: it may be tried again on opening only, and this is a read
@@ -51,12 +46,10 @@ bool RetriesPublish(const absl::Status& status) {
     case absl::StatusCode::kResourceExhausted:
     case absl::StatusCode::kUnknown:
     case absl::StatusCode::kUnavailable:
-    case absl::StatusCode::kDeadlineExceeded:
-      return true;
+    case absl::StatusCode::kDeadlineExceeded: return true;
     case absl::StatusCode::kInternal:
       return !absl::StrContains(status.message(), "string field contains invalid UTF-8");
-    default:
-      return false;
+    default: return false;
   }
 }
 

@@ -20,16 +20,16 @@ class Scheduler {
   explicit Scheduler(int64_t slots);
 
   enum class Added : uint8_t {
-    kRuns,     // it has a worker
-    kQueued,   // behind others of its key
-    kWaits,    // no worker is free; its adder must wait
+    kRuns,    // it has a worker
+    kQueued,  // behind others of its key
+    kWaits,   // no worker is free; its adder must wait
   };
   // `key` is empty for a message without order.
   Added Add(uint64_t delivery, std::string_view key);
 
   struct Started {
     uint64_t delivery = 0;
-    bool adder_waited = false;   // the adder may go on now
+    bool adder_waited = false;  // the adder may go on now
   };
   // The callback of `delivery` returned. Appends what runs now.
   void Returned(std::string_view key, std::vector<Started>& started);

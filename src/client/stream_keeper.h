@@ -66,13 +66,13 @@ class StreamKeeper {
   TickGrid monitor_;
   Backoff backoff_;
   State state_ = State::kEnded;
-  bool reading_ = false;             // from Read() to the response, also between streams
+  bool reading_ = false;  // from Read() to the response, also between streams
   bool half_closed_ = false;
   bool stopping_ = false;
   bool announce_deadline_ = false;
-  Instant read_posted_;              // on the present stream
+  Instant read_posted_;  // on the present stream
   Instant reopen_at_;
-  absl::Status ended_;               // kEnded while no read was posted: what the next one finds
+  absl::Status ended_;  // kEnded while no read was posted: what the next one finds
   Instant next_ping_;
   Instant last_ping_, last_response_, last_check_;
   std::optional<std::string> failure_;

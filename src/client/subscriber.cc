@@ -48,7 +48,8 @@ class Subscriber::Impl {
 
   const Delivery& Get(uint64_t delivery) const {
     const DeliveryEntry* entry = core_.deliveries.Find(delivery);
-    HOPGAP_CHECK(entry != nullptr && entry->phase >= DeliveryEntry::Phase::kHanded, "this delivery is in no handler's hands");
+    HOPGAP_CHECK(entry != nullptr && entry->phase >= DeliveryEntry::Phase::kHanded,
+                 "this delivery is in no handler's hands");
     return entry->delivery;
   }
 
@@ -116,7 +117,8 @@ class Subscriber::Impl {
   }
 
   bool Stopped() const {
-    return stopping_ && std::all_of(iterators_.begin(), iterators_.end(), [](const Iterator& i) { return i.stopped(); });
+    return stopping_ &&
+           std::all_of(iterators_.begin(), iterators_.end(), [](const Iterator& i) { return i.stopped(); });
   }
   bool exactly_once_seen() const {
     return std::any_of(iterators_.begin(), iterators_.end(), [](const Iterator& i) { return i.exactly_once(); });
@@ -185,9 +187,7 @@ void Subscriber::OnCallDone(Instant now, uint64_t call, const absl::Status& stat
 }
 const Subscriber::Delivery& Subscriber::Get(uint64_t delivery) const { return impl_->Get(delivery); }
 void Subscriber::OnCallbackStarted(Instant now, uint64_t delivery) { impl_->OnCallbackStarted(now, delivery); }
-void Subscriber::Ack(Instant now, uint64_t delivery, Actions& out) {
-  impl_->Settle(now, delivery, Purpose::kAck, out);
-}
+void Subscriber::Ack(Instant now, uint64_t delivery, Actions& out) { impl_->Settle(now, delivery, Purpose::kAck, out); }
 void Subscriber::Nack(Instant now, uint64_t delivery, Actions& out) {
   impl_->Settle(now, delivery, Purpose::kNack, out);
 }

@@ -25,21 +25,21 @@ namespace hopgap::client {
 class Subscriber {
  public:
   struct Options {
-    std::string subscription;            // full name
-    std::string client_id;               // the same for all streams and reconnects
+    std::string subscription;  // full name
+    std::string client_id;     // the same for all streams and reconnects
     Model model;
     uint32_t streams = 1;
-    uint16_t place = 0;                  // the subscription, in `sink`
-    uint64_t seed = 0;                   // backoff jitter
-    std::vector<Duration> tick_phase;    // per stream, in [0, tick); empty: all 0
+    uint16_t place = 0;                // the subscription, in `sink`
+    uint64_t seed = 0;                 // backoff jitter
+    std::vector<Duration> tick_phase;  // per stream, in [0, tick); empty: all 0
     Planted planted;
   };
   // A message in the hands of its handler. `id` names it in the calls below.
   struct Delivery {
     uint64_t id = 0;
     pubsub::Message message;
-    trace::MessageKey key;               // trace context of its create span
-    uint64_t delivery_key = 0;           // trace::DeliveryKey of its ack id
+    trace::MessageKey key;      // trace context of its create span
+    uint64_t delivery_key = 0;  // trace::DeliveryKey of its ack id
     bool exactly_once = false;
     Instant received;
   };
@@ -56,15 +56,16 @@ class Subscriber {
                   pubsub::StreamingPullResponse response, Actions& out);
   void OnStreamEnded(Instant now, uint32_t stream, const absl::Status& status, Actions& out);
   // `details` are the google.rpc.Status bytes of the trailer, if any.
-  void OnCallDone(Instant now, uint64_t call, const absl::Status& status, std::string_view details,
-                  Actions& out);
+  void OnCallDone(Instant now, uint64_t call, const absl::Status& status, std::string_view details, Actions& out);
 
   // After kStartCallback. Requires: the id is in a handler's hands.
   const Delivery& Get(uint64_t delivery) const;
   // The handler is entered now (driver); events are stamped with `now`.
   void OnCallbackStarted(Instant now, uint64_t delivery);
   // At most one of them counts per delivery; answered by kAckDone when its
-  // result is known (standard: when the first RPC returned).
+  // result is known (standard: when the first RPC returned). Ignored when the
+  // delivery is forgotten: its callback returned without either and the lease
+  // ran out (Model::max_extension).
   void Ack(Instant now, uint64_t delivery, Actions& out);
   void Nack(Instant now, uint64_t delivery, Actions& out);
   // Releases flow control and the worker slot. The id may not be used after
@@ -74,14 +75,18 @@ class Subscriber {
   void OnDeadline(Instant now, Actions& out);
   std::optional<Instant> NextDeadline() const;
 
-  // Stops pulling: no more reads; streams are half-closed once callbacks have
-  // returned and acks are flushed. Stopped() when nothing is left.
+  // Stops pulling: no more reads; messages no handler has yet are nacked, also
+  // those of a response that still comes; streams are half-closed once callbacks
+  // have returned and acks are flushed. A message whose callback returned without
+  // ack or nack is waited for, as the library does. Stopped() when all results
+  // are in and the half-closes are out; it does not wait for the server's end.
+  // kFailed implies Stop().
   void Stop(Instant now, Actions& out);
   bool Stopped() const;
 
-  bool exactly_once_seen() const;        // on any stream's last response
-  bool properties_seen() const;          // any response came
-  size_t outstanding() const;            // received, not yet returned from the callback
+  bool exactly_once_seen() const;  // on any stream's last response
+  bool properties_seen() const;    // any response came
+  size_t outstanding() const;      // received, not yet returned from the callback
 
  private:
   class Impl;

@@ -18,12 +18,8 @@ using Callback = World::Callback;
 constexpr auto kInvalid = absl::StatusCode::kInvalidArgument;
 
 absl::Status Invalid() { return absl::Status(kInvalid, "some ids were invalid"); }
-pubsub::AckIdFailures Transient(const std::string& id) {
-  return {{id, std::string(pubsub::kTransientUnavailable)}};
-}
-pubsub::AckIdFailures Permanent(const std::string& id) {
-  return {{id, std::string(pubsub::kPermanentInvalidAckId)}};
-}
+pubsub::AckIdFailures Transient(const std::string& id) { return {{id, std::string(pubsub::kTransientUnavailable)}}; }
+pubsub::AckIdFailures Permanent(const std::string& id) { return {{id, std::string(pubsub::kPermanentInvalidAckId)}}; }
 Subscriber::Options Overlap() {
   Subscriber::Options options;
   options.model = *FindModel("overlap");
@@ -176,7 +172,7 @@ TEST(SubscriberExactlyOnceTest, OneTransientIdHoldsUpTheWholeResponse) {
   world.server = [n = 0](const Call& call) mutable {
     if (call.seconds > 0 && n++ < 2) {
       return World::Error(absl::AbortedError("some"), {{"id-b", std::string(pubsub::kTransientUnavailable)},
-                                                      {"id-c", std::string(pubsub::kPermanentInvalidAckId)}});
+                                                       {"id-c", std::string(pubsub::kPermanentInvalidAckId)}});
     }
     return World::Ok(0ms);
   };

@@ -67,9 +67,7 @@ TEST(SubscriberStandardTest, TicksLieOnTheStreamsPhase) {
 TEST(SubscriberStandardTest, ARunningCallHoldsBackTheNextAndMissedTicksCoalesce) {
   World world;
   world.work = 10ms;
-  world.server = [](const Call& call) {
-    return World::Ok(call.seconds > 0 ? 250ms : 5ms);
-  };
+  world.server = [](const Call& call) { return World::Ok(call.seconds > 0 ? 250ms : 5ms); };
   world.Start();
   world.Respond(kStart + 95ms, {"a"}, false);   // receipt at 100, back at 350; ack wanted at 105
   world.Respond(kStart + 230ms, {"b"}, false);  // receipt due at 300, ack wanted at 240

@@ -31,8 +31,8 @@ TEST(SubscriberFlowControlTest, AMessageWithoutCreditsHoldsItsStream) {
   EXPECT_THAT(world.callbacks, ElementsAre(Callback{kStart + 1ms, "a"}));
   EXPECT_THAT(world.read_posted, IsEmpty());  // c stays in the transport
   world.RunUntil(kStart + 1s);
-  EXPECT_THAT(world.callbacks, ElementsAre(Callback{kStart + 1ms, "a"}, Callback{kStart + 101ms, "b"},
-                                           Callback{kStart + 201ms, "c"}));
+  EXPECT_THAT(world.callbacks,
+              ElementsAre(Callback{kStart + 1ms, "a"}, Callback{kStart + 101ms, "b"}, Callback{kStart + 201ms, "c"}));
   EXPECT_THAT(world.log.At(What::kFlowControlStart), ElementsAre(kStart + 1ms, kStart + 1ms, kStart + 101ms));
   EXPECT_THAT(world.log.At(What::kFlowControlEnd), ElementsAre(kStart + 1ms, kStart + 101ms, kStart + 201ms));
   EXPECT_THAT(world.log.At(What::kReceived), ElementsAre(kStart + 1ms, kStart + 1ms, kStart + 101ms));
@@ -46,8 +46,8 @@ TEST(SubscriberFlowControlTest, BytesAreSharedByAllStreamsFirstComeFirstServed) 
   world.Respond(kStart + 2ms, {"big-big-big-big"}, false, 1);  // capped at the limit
   world.Respond(kStart + 3ms, {"s"}, false, 2);                // would fit later, but came later
   world.RunUntil(kStart + 1s);
-  EXPECT_THAT(world.callbacks, ElementsAre(Callback{kStart + 1ms, "0123456789"}, Callback{kStart + 101ms, "big-big-big-big"},
-                                           Callback{kStart + 201ms, "s"}));
+  EXPECT_THAT(world.callbacks, ElementsAre(Callback{kStart + 1ms, "0123456789"},
+                                           Callback{kStart + 101ms, "big-big-big-big"}, Callback{kStart + 201ms, "s"}));
 }
 
 // Credits come back when the callback returns, not with the ack.

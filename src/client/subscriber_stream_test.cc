@@ -138,7 +138,8 @@ TEST(SubscriberStreamTest, AFatalEndOfOneStreamStopsAllAndFlushesTheirAcks) {
 TEST(SubscriberStreamTest, PingsEvery30SecondsEmptyButOnceAfterTheFlip) {
   World world;
   world.Start();
-  for (int second : {31, 61, 91, 121}) world.Respond(kStart + std::chrono::seconds(second), {}, second >= 31 && second < 91);
+  for (int second : {31, 61, 91, 121})
+    world.Respond(kStart + std::chrono::seconds(second), {}, second >= 31 && second < 91);
   world.RunUntil(kStart + 125s);
   std::vector<std::pair<Instant, int>> pings;
   for (const auto& action : world.stream_actions) {

@@ -207,13 +207,13 @@ class SubscriberWorld {
   // `work`, then acks and returns (or only holds the message).
   std::function<Answer(const CallSeen&)> server = [](const CallSeen&) { return Answer{}; };
   Duration work{0};
-  bool hold = false;         // callbacks neither ack nor return by themselves
+  bool hold = false;  // callbacks neither ack nor return by themselves
   bool nack = false;
 
   // What was seen.
   std::vector<CallSeen> calls;
   std::vector<Callback> callbacks;
-  std::vector<uint64_t> handed;      // delivery numbers
+  std::vector<uint64_t> handed;  // delivery numbers
   std::vector<StreamSeen> stream_actions;
   std::vector<Done> done;
   std::vector<std::pair<Instant, std::string>> failures;
@@ -247,20 +247,11 @@ class SubscriberWorld {
         stream_actions.push_back({now, action.kind, action.stream, {}});
         agenda.Post(now, [this, stream = action.stream] { ReadNow(stream); });
         break;
-      case Action::Kind::kCall:
-        PerformCall(action);
-        break;
-      case Action::Kind::kStartCallback:
-        RunCallback(action.delivery);
-        break;
-      case Action::Kind::kAckDone:
-        done.push_back({now, action.delivery, action.ok});
-        break;
-      case Action::Kind::kFailed:
-        failures.emplace_back(now, action.error);
-        break;
-      case Action::Kind::kPublished:
-        FAIL() << "a subscriber does not publish";
+      case Action::Kind::kCall: PerformCall(action); break;
+      case Action::Kind::kStartCallback: RunCallback(action.delivery); break;
+      case Action::Kind::kAckDone: done.push_back({now, action.delivery, action.ok}); break;
+      case Action::Kind::kFailed: failures.emplace_back(now, action.error); break;
+      case Action::Kind::kPublished: FAIL() << "a subscriber does not publish";
     }
   }
   void PerformCall(const Action& action) {

@@ -25,8 +25,7 @@ absl::Status CannotRead(const std::string& path, int error) {
 // Puts lines together from chunks.
 class Lines {
  public:
-  using Take = std::function<absl::Status(uint64_t, std::string_view, bool)>;
-  Lines(size_t bytes_max, const Take& take) : bytes_max_(bytes_max), take_(take) {}
+  Lines(size_t bytes_max, const TakeLine& take) : bytes_max_(bytes_max), take_(take) {}
 
   absl::Status Add(std::string_view chunk) {
     while (!chunk.empty()) {
@@ -61,7 +60,7 @@ class Lines {
   }
 
   size_t bytes_max_;
-  const Take& take_;
+  const TakeLine& take_;
   std::string line_;
   bool too_long_ = false;
   uint64_t number_ = 0;
@@ -69,8 +68,7 @@ class Lines {
 
 }  // namespace
 
-absl::Status ForEachLine(const std::string& path, size_t bytes_max,
-                         const std::function<absl::Status(uint64_t number, std::string_view line, bool too_long)>& take) {
+absl::Status ForEachLine(const std::string& path, size_t bytes_max, const TakeLine& take) {
   const std::unique_ptr<std::FILE, Close> file(std::fopen(path.c_str(), "rb"));
   if (file == nullptr) return CannotRead(path, errno);
   std::vector<char> chunk(kChunkBytes);

@@ -33,7 +33,7 @@ Span Full() {
   span.attributes = {{"text", std::string("a\"b\\c\n\x01é")}, {"number", int64_t{-9007199254740993}},
                      {"flag", true}, {"ratio", 0.1}};
   span.events = {{WallTime{Duration{1581452772000000500}}, "publish start", {{"n", int64_t{3}}}}};
-  span.links = {{.trace_hi = 1, .trace_lo = 2, .span = 3, .attributes = {{"messaging.operation.name", std::string("publish")}}}};
+  span.links = {{.trace_hi = 1, .trace_lo = 2, .span = 3, .attributes = {{"name", std::string("publish")}}}};
   span.status = 2;
   span.status_message = "UNAVAILABLE";
   span.service = "eos hop 1";
@@ -160,7 +160,8 @@ TEST(OtlpJsonTest, ReadsEverySpellingC66) {
   EXPECT_EQ(Read(LineWith(R"(,"kind":"SPAN_KIND_PRODUCER")")).at(0).kind, trace::SpanKind::kProducer);
   EXPECT_EQ(Read(LineWith(R"(,"status":{"code":"STATUS_CODE_ERROR"})")).at(0).status, 2);
   for (const char* value : {R"("2")", "2"}) {
-    const Span span = Read(LineWith(std::string(R"(,"attributes":[{"key":"n","value":{"intValue":)") + value + "}}]")).at(0);
+    const std::string field = std::string(R"(,"attributes":[{"key":"n","value":{"intValue":)") + value + "}}]";
+    const Span span = Read(LineWith(field)).at(0);
     EXPECT_EQ(span.Int("n"), 2);
   }
   EXPECT_EQ(Read(LineWith(R"(,"parentSpanId":"00F067AA0BA902B7")")).at(0).parent, 0x00f067aa0ba902b7u);
@@ -178,7 +179,8 @@ TEST(OtlpJsonTest, EverySpellingOfNoParentIsARootC64) {
 TEST(OtlpJsonTest, UnknownNamesAreSkippedAndNestedValuesBecomeText) {
   const Span span = Read(LineWith(
       R"(,"traceState":"x","flags":257,"droppedEventsCount":1,"attributes":[)"
-      R"({"key":"list","value":{"arrayValue":{"values":[{"intValue":"1"}]}}},{"key":"bytes","value":{"bytesValue":"AQI="}},)"
+      R"({"key":"list","value":{"arrayValue":{"values":[{"intValue":"1"}]}}},)"
+      R"({"key":"bytes","value":{"bytesValue":"AQI="}},)"
       R"({"key":"nan","value":{"doubleValue":"NaN"}},{"key":"none","value":{}}])")).at(0);
   EXPECT_THAT(std::string(span.Text("list")), HasSubstr("\"intValue\""));
   EXPECT_EQ(span.Text("bytes"), "AQI=");

@@ -116,7 +116,8 @@ TEST(LedgerCsvTest, ReadsBackWhatItWrote) {
 TEST(LedgerCsvTest, ABadLineIsNamed) {
   const TemporaryFolder folder;
   const std::string path = folder.path() + "/ledger";
-  for (const char* bad : {"eos,1,1,0,0,0", "eos,1,1,0,0,0,0,0", "eos,x,1,0,0,0,0", "eos,1,1,0,0,0,1.5", "\"eos,1,1,0,0,0,0"}) {
+  for (const char* bad :
+       {"eos,1,1,0,0,0", "eos,1,1,0,0,0,0,0", "eos,x,1,0,0,0,0", "eos,1,1,0,0,0,1.5", "\"eos,1,1,0,0,0,0"}) {
     std::ofstream(path) << LedgerHeader() << "eos,1,1,0,0,0,0\n" << bad << "\n";
     const absl::Status status = ReadLedger(path).status();
     EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument) << bad;

@@ -1,5 +1,6 @@
 #include "lab/chain.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "base/check.h"
@@ -141,24 +142,24 @@ void Chain::OnCallDone(Instant now, uint32_t local, uint64_t call, const absl::S
 }
 
 void Chain::OnDeadline(Instant now, Commands& out) {
-  while (!deadlines_.empty() && deadlines_.begin()->first <= now) {
-    const uint32_t local = deadlines_.begin()->second;
-    const Instant before = deadline_of_[local];
-    client::Actions actions;
-    if (local % 2 == 0) {
-      PublisherTo(static_cast<int>(local) / 2 + 1).OnDeadline(now, actions);
-    } else {
-      SubscriberAt(static_cast<int>(local + 1) / 2).OnDeadline(now, actions);
-    }
-    const bool idle = actions.empty();
-    Take(now, local, actions, out);
-    HOPGAP_CHECK(!idle || deadline_of_[local] != before, "a deadline that passed must move or act");
-  }
-  while (!working_.empty() && working_.top().at <= now) {
+  const Instant client = deadlines_.empty() ? kNever : deadlines_.begin()->first;
+  const Instant work = working_.empty() ? kNever : working_.top().at;
+  if (std::min(client, work) > now) return;
+  if (work <= client) {
     const Handling handling = working_.top().handling;
     working_.pop();
-    OnWorkDone(now, handling, out);
+    return OnWorkDone(now, handling, out);
   }
+  const uint32_t local = deadlines_.begin()->second;
+  client::Actions actions;
+  if (local % 2 == 0) {
+    PublisherTo(static_cast<int>(local) / 2 + 1).OnDeadline(now, actions);
+  } else {
+    SubscriberAt(static_cast<int>(local + 1) / 2).OnDeadline(now, actions);
+  }
+  const bool idle = actions.empty();
+  Take(now, local, actions, out);
+  HOPGAP_CHECK(!idle || deadline_of_[local] != client, "a deadline that passed must move or act");
 }
 
 Instant Chain::NextDeadline() const {
@@ -172,7 +173,6 @@ void Chain::Take(Instant now, uint32_t local, client::Actions& actions, Commands
   // inside the calls below, in their order.
   for (client::Action& action : actions) {
     switch (action.kind) {
-      case client::Action::Kind::kStartCallback:
       case client::Action::Kind::kAckDone:
       case client::Action::Kind::kPublished:
       case client::Action::Kind::kFailed:
@@ -188,7 +188,6 @@ void Chain::Take(Instant now, uint32_t local, client::Actions& actions, Commands
 void Chain::TakeOwn(Instant now, uint32_t local, client::Action& action, Commands& out) {
   const int hop = static_cast<int>(local + 1) / 2;
   switch (action.kind) {
-    case client::Action::Kind::kStartCallback: return OnCallback(now, hop, action.delivery, out);
     case client::Action::Kind::kAckDone: return OnAckDone(hop, action);
     case client::Action::Kind::kPublished: return OnPublished(now, action, out);
     default:
@@ -235,7 +234,8 @@ bool Chain::ExactlyOnceSeen() const {
   return true;
 }
 
-void Chain::OnCallback(Instant now, int hop, uint64_t delivery, Commands& out) {
+void Chain::OnHandlerEntered(Instant now, uint32_t local, uint64_t delivery, Commands& out) {
+  const int hop = static_cast<int>(local + 1) / 2;
   client::Subscriber& subscriber = SubscriberAt(hop);
   const client::Subscriber::Delivery& received = subscriber.Get(delivery);
   const std::optional<uint64_t> slot = SlotFrom(received.message);
@@ -295,6 +295,10 @@ void Chain::OnPublished(Instant now, const client::Action& action, Commands& out
 void Chain::Finish(Instant now, const Handling& handling, bool ack, Commands& out) {
   client::Subscriber& subscriber = SubscriberAt(handling.hop);
   client::Actions actions;
+  if (handling.slot < slots_.size()) {
+    LedgerRow& row = env_.ledger.At(env_.arm, handling.slot, handling.hop);
+    if (row.handler_return == kNever) row.handler_return = env_.clock.Stamp();
+  }
   if (ack) {
     subscriber.Ack(now, handling.delivery, actions);
   } else {
@@ -302,8 +306,6 @@ void Chain::Finish(Instant now, const Handling& handling, bool ack, Commands& ou
   }
   if (handling.slot < slots_.size()) {
     if (!ack) VisitOf(handling.hop, handling.slot).fate = Fate::kGivenBack;
-    LedgerRow& row = env_.ledger.At(env_.arm, handling.slot, handling.hop);
-    if (row.handler_return == kNever) row.handler_return = env_.clock.Stamp();
     if (ack && handling.hop == hops_) Settle(handling.slot);
   }
   subscriber.OnCallbackReturned(now, handling.delivery, actions);

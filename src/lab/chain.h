@@ -72,6 +72,9 @@ class Chain {
   void OnStreamEnded(Instant now, uint32_t local, uint32_t stream, const absl::Status& status, Commands& out);
   void OnCallDone(Instant now, uint32_t local, uint64_t call, const absl::Status& status,
                   std::string_view details, const pubsub::Bytes& response, Commands& out);
+  // The handler of `delivery` is entered (the answer to kStartCallback).
+  void OnHandlerEntered(Instant now, uint32_t local, uint64_t delivery, Commands& out);
+  // Does the one thing that is due first; there may be more.
   void OnDeadline(Instant now, Commands& out);
   Instant NextDeadline() const;           // kNever: none
 
@@ -116,7 +119,6 @@ class Chain {
                  std::optional<Instant> due, Commands& out);
   void Take(Instant now, uint32_t local, client::Actions& actions, Commands& out);
   void TakeOwn(Instant now, uint32_t local, client::Action& action, Commands& out);
-  void OnCallback(Instant now, int hop, uint64_t delivery, Commands& out);
   void OnWorkDone(Instant now, const Handling& handling, Commands& out);
   void OnPublished(Instant now, const client::Action& action, Commands& out);
   void OnAckDone(int hop, const client::Action& action);

@@ -16,7 +16,7 @@ absl::StatusOr<std::unique_ptr<Experiment>> Experiment::Make(Options options, tr
   HOPGAP_CHECK(!options.arms.empty() && options.hops >= 1, "a run has arms and hops");
   std::unique_ptr<Experiment> run(new Experiment(std::move(options)));
   for (const Group& group : run->options_.groups) {
-    run->generators_.push_back({.arms = {}, .offset = group.offset, .next_slot = 0});
+    run->generators_.push_back({.arms = {}, .offset = group.offset});
   }
   for (size_t arm = 0; arm < run->options_.arms.size(); ++arm) {
     absl::StatusOr<client::Model> model = client::FindModel(run->options_.arms[arm].model);
@@ -53,11 +53,13 @@ Instant Experiment::SendAt(const Generator& generator) const {
   return at;
 }
 
-void Experiment::SendSlot(Instant now, Generator& generator, Commands& out) {
-  const uint64_t slot = generator.next_slot;
-  const Instant due = DueOf(generator);
+// One publish call: the slot's next arm, in an order that rotates.
+void Experiment::SendNext(Instant now, Generator& generator, Commands& out) {
   const size_t count = generator.arms.size();
-  for (size_t i = 0; i < count; ++i) chains_[generator.arms[(i + slot) % count]]->Send(now, slot, due, out);
+  const size_t arm = generator.arms[(generator.next_arm + generator.next_slot) % count];
+  chains_[arm]->Send(now, generator.next_slot, DueOf(generator), out);
+  if (++generator.next_arm < count) return;
+  generator.next_arm = 0;
   ++generator.next_slot;
 }
 
@@ -76,24 +78,36 @@ void Experiment::OnCallDone(Instant now, uint32_t endpoint, uint64_t call, const
   ChainOf(endpoint).OnCallDone(now, LocalOf(endpoint), call, status, details, response, out);
 }
 
+void Experiment::OnHandlerEntered(Instant now, uint32_t endpoint, uint64_t delivery, Commands& out) {
+  ChainOf(endpoint).OnHandlerEntered(now, LocalOf(endpoint), delivery, out);
+}
+
 void Experiment::OnDeadline(Instant now, Commands& out) {
+  Instant first = kNever;
+  Generator* generator = nullptr;
+  Chain* chain = nullptr;
   if (first_ && !sending_ended_) {
-    for (Generator& generator : generators_) {
-      while (!generator.arms.empty() && generator.next_slot < options_.slots && SendAt(generator) <= now) {
-        SendSlot(now, generator, out);
-      }
+    for (Generator& candidate : generators_) {
+      if (candidate.done(options_.slots) || SendAt(candidate) >= first) continue;
+      first = SendAt(candidate);
+      generator = &candidate;
     }
   }
-  for (const auto& chain : chains_) {
-    if (chain->NextDeadline() <= now) chain->OnDeadline(now, out);
+  for (const auto& candidate : chains_) {
+    if (candidate->NextDeadline() >= first) continue;
+    first = candidate->NextDeadline();
+    chain = candidate.get();
   }
+  if (first > now) return;
+  if (chain != nullptr) return chain->OnDeadline(now, out);
+  if (generator != nullptr) SendNext(now, *generator, out);
 }
 
 std::optional<Instant> Experiment::NextDeadline() const {
   Instant next = kNever;
   if (first_ && !sending_ended_) {
     for (const Generator& generator : generators_) {
-      if (!generator.arms.empty() && generator.next_slot < options_.slots) next = std::min(next, SendAt(generator));
+      if (!generator.done(options_.slots)) next = std::min(next, SendAt(generator));
     }
   }
   for (const auto& chain : chains_) next = std::min(next, chain->NextDeadline());
@@ -104,7 +118,7 @@ std::optional<Instant> Experiment::NextDeadline() const {
 bool Experiment::AllSent() const {
   if (sending_ended_) return true;
   return first_ && std::all_of(generators_.begin(), generators_.end(), [&](const Generator& generator) {
-           return generator.arms.empty() || generator.next_slot >= options_.slots;
+           return generator.done(options_.slots);
          });
 }
 

@@ -44,6 +44,11 @@ class Experiment {
   void OnStreamEnded(Instant now, uint32_t endpoint, uint32_t stream, const absl::Status& status, Commands& out);
   void OnCallDone(Instant now, uint32_t endpoint, uint64_t call, const absl::Status& status,
                   std::string_view details, const pubsub::Bytes& response, Commands& out);
+  // The driver entered the handler that kStartCallback asked for; `now` is read
+  // at that moment, as the first line of a handler would.
+  void OnHandlerEntered(Instant now, uint32_t endpoint, uint64_t delivery, Commands& out);
+  // Does the one thing that is due first, so that each has a `now` of its own.
+  // Call again while NextDeadline() has passed.
   void OnDeadline(Instant now, Commands& out);
   std::optional<Instant> NextDeadline() const;
 
@@ -74,6 +79,8 @@ class Experiment {
     std::vector<size_t> arms;
     Duration offset{0};
     uint64_t next_slot = 0;
+    size_t next_arm = 0;                 // within the slot
+    bool done(uint64_t slots) const { return arms.empty() || next_slot >= slots; }
   };
   explicit Experiment(Options options);
 
@@ -81,7 +88,7 @@ class Experiment {
   uint32_t LocalOf(uint32_t endpoint) const { return endpoint % Chain::EndpointCount(options_.hops); }
   Instant DueOf(const Generator& generator) const;    // scheduled
   Instant SendAt(const Generator& generator) const;   // scheduled plus planted faults
-  void SendSlot(Instant now, Generator& generator, Commands& out);
+  void SendNext(Instant now, Generator& generator, Commands& out);
 
   Options options_;
   Schedule schedule_;

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/text.h"
+#include "report/limits.h"
 
 namespace hopgap::lab {
 namespace {
@@ -48,9 +49,9 @@ void JudgeInstrument(const Outcome& outcome, ArmOutcome& result) {
   if (health.events_overflowed > 0) {
     result.reasons.push_back(StrCat("the recording ring overflowed by ", health.events_overflowed, " events"));
   }
-  if (health.loop_stall_max > kLoopStallMax) {
+  if (health.loop_stall_max > report::kLoopStallMax) {
     result.reasons.push_back(absl::StrFormat("our own %s stalled for %.0f ms (limit %.0f ms)", health.loop_stalled,
-                                             ToMillis(health.loop_stall_max), ToMillis(kLoopStallMax)));
+                                             ToMillis(health.loop_stall_max), ToMillis(report::kLoopStallMax)));
   }
 }
 
@@ -74,10 +75,10 @@ ArmOutcome Judge(const Outcome& outcome, size_t arm) {
   std::vector<int64_t> lateness;
   AppendSendLateness(experiment, arm, counts.sent, lateness);
   result.late = static_cast<uint64_t>(
-      std::count_if(lateness.begin(), lateness.end(), [](int64_t late) { return late > kLateAfter.count(); }));
-  if (static_cast<double>(result.late) > kLateShareMax * static_cast<double>(counts.sent)) {
+      std::count_if(lateness.begin(), lateness.end(), [](int64_t late) { return late > report::kLateFrom.count(); }));
+  if (static_cast<double>(result.late) > report::kLateShareMax * static_cast<double>(counts.sent)) {
     result.reasons.push_back(absl::StrFormat("%d of %d slots were sent over %.0f ms late (at most %.0f %% may be)",
-                                             result.late, counts.sent, ToMillis(kLateAfter), 100 * kLateShareMax));
+                                             result.late, counts.sent, ToMillis(report::kLateFrom), 100 * report::kLateShareMax));
   }
   JudgeUnfinished(outcome, arm, result);
   if (counts.duplicates > 0) {

@@ -12,10 +12,8 @@
 
 namespace hopgap::lab {
 
-// The limits of a valid run (docs/json.md repeats them).
-inline constexpr Duration kLateAfter{std::chrono::milliseconds{5}};      // a slot sent later than this is late
-inline constexpr double kLateShareMax = 0.01;                            // of the slots
-inline constexpr Duration kLoopStallMax{std::chrono::milliseconds{50}};  // of our own loops
+// The limits of a valid run are report/limits.h's.
+//
 // Without any progress for this long at the end of the drain, what is missing is lost, not queued.
 inline constexpr Duration kProgressWindow{std::chrono::seconds{5}};
 

@@ -140,6 +140,12 @@ void Driver::Step(const Task& task) {
 void Driver::Perform(lab::Commands& commands) {
   for (lab::Command& command : commands) {
     Endpoint& endpoint = *endpoints_[command.endpoint];
+    if (command.action.kind == client::Action::Kind::kStartCallback) {
+      lab::Commands entered;
+      lab_->OnHandlerEntered(SteadyNow(), command.endpoint, command.action.delivery, entered);
+      Perform(entered);
+      continue;
+    }
     const bool modack = command.action.kind == client::Action::Kind::kCall &&
                         command.action.method == pubsub::Method::kModifyAckDeadline;
     if (modack && options_.probe && ++receipt_calls_ % 2 == 0) endpoint.ProbeAfter(command.action.call);
@@ -160,6 +166,12 @@ void Driver::OnTimer(Instant at) {
   Post([this, at](Instant now, lab::Experiment& lab, lab::Commands& out) {
     if (armed_ == at) armed_ = kNever;
     lab.OnDeadline(now, out);
+    // What else is due gets a clock reading of its own.
+    for (Instant next = SteadyNow(); lab.NextDeadline().value_or(kNever) <= next; next = SteadyNow()) {
+      Perform(out);
+      out.clear();
+      lab.OnDeadline(next, out);
+    }
   });
 }
 

@@ -293,6 +293,12 @@ void World::Deliver(uint64_t id) {
 void World::PerformLab(lab::Commands& commands) {
   for (lab::Command& command : commands) {
     client::Action& action = command.action;
+    if (action.kind == client::Action::Kind::kStartCallback) {
+      lab::Commands entered;
+      lab_->OnHandlerEntered(now_, command.endpoint, action.delivery, entered);
+      PerformLab(entered);
+      continue;
+    }
     if (action.kind != client::Action::Kind::kCall) {
       PerformStream(command.endpoint, action);
       continue;

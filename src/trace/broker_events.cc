@@ -67,9 +67,11 @@ bool EventReader::TakeBrokerCall(const Event& event, WallTime at, DeliveryView& 
   switch (event.what) {
     case What::kLeaseRead:
     case What::kAckRead:
-      calls.push_back({.read = at, .seconds = event.value,
-                       .added = !pending ? Duration{0} : lease ? delivery.pending_modack_added : delivery.pending_ack_added,
-                       .has_added = pending});
+      calls.push_back({.read = at, .seconds = event.value});
+      if (pending) {
+        calls.back().added = lease ? delivery.pending_modack_added : delivery.pending_ack_added;
+        calls.back().has_added = true;
+      }
       pending = false;
       return true;
     case What::kLeaseApplied:

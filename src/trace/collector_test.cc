@@ -180,7 +180,8 @@ TEST(CollectorTest, AnyEventsFoldLikeTheirSpans) {
       event.at = InstantFromNanos(1 + random.Below(50));
       event.message = KeyOf(round, 1 + static_cast<uint64_t>(random.Below(3)));
       event.delivery = 1 + static_cast<uint64_t>(random.Below(3));
-      event.rpc = random.Chance(30) ? SpanId(SpanRole::kProcess, KeyOf(round, 1), 1) : static_cast<uint64_t>(random.Below(3));
+      const uint64_t callback = SpanId(SpanRole::kProcess, KeyOf(round, 1), 1);
+      event.rpc = random.Chance(30) ? callback : static_cast<uint64_t>(random.Below(3));
       event.value = random.Below(40);
       event.what = static_cast<What>(broker ? 100 + random.Below(12) : 1 + random.Below(23));
       const bool topic = event.what <= What::kPublishEnd ||

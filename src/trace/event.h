@@ -23,9 +23,11 @@ struct MessageKey {
 enum class What : uint16_t {
   kNone = 0,
   // Client, publisher. place: the topic.
-  kPublishCall,        // rpc: parent span id (0: root). value: scheduled instant (ns) on the first hop, else 0. delivery: slot + 1 (0: none)
+  kPublishCall,        // rpc: parent span id (0: root). value: scheduled instant (ns) on the first hop, else 0.
+                       // delivery: slot + 1 (0: none)
   kPublisherAdmitted,  // publisher flow control passed
-  kBatchingEnd,        // bundle handler has its worker; batching began at kPublisherAdmitted. value: when the rule let it go (ns; 0: not said)
+  kBatchingEnd,        // bundle handler has its worker; batching began at kPublisherAdmitted. value: when the rule let
+                       // it go (ns; 0: not said), so that a late timer is not taken for waiting
   kPublishStart,       // rpc; count: messages in the request
   kPublishEnd,         // rpc; value: status code; delivery: message id as a number (0 if it is none)
   // Client, subscriber. place: the subscription. delivery: DeliveryKey of the ack id.

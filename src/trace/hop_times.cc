@@ -1,7 +1,7 @@
 #include <algorithm>
 
 #include "trace/hop_times.h"
-#include "trace/interval_set.h"
+#include "trace/unclaimed.h"
 #include "trace/trace_view.h"
 
 namespace hopgap::trace {

@@ -84,7 +84,8 @@ TEST_F(MessageSpansTest, CreateIsTheParentOfTheMessageAndAChildOfTheCallbackBefo
   for (const char* child : {"subscriber concurrency control", "subscribe scheduler", "eos-s1 process"}) {
     EXPECT_EQ(Named(spans, child)->parent, subscribe->span) << child;
   }
-  for (const char* child : {"eos-t1 broker publish", "eos-s1 broker deliver", "eos-s1 broker lease", "eos-s1 broker ack"}) {
+  for (const char* child :
+       {"eos-t1 broker publish", "eos-s1 broker deliver", "eos-s1 broker lease", "eos-s1 broker ack"}) {
     EXPECT_EQ(Named(spans, child)->parent, create->span) << child;
     EXPECT_EQ(Named(spans, child)->service, "hopgap-broker") << child;
     EXPECT_EQ(Named(spans, child)->scope, kBrokerScope) << child;
@@ -139,7 +140,8 @@ TEST_F(MessageSpansTest, AnUnfinishedSpanIsLeftOut) {
     const char* span;
   };
   for (const Case& c : {Case{&HopPlan::call, "eos-t1 create"}, Case{&HopPlan::end, "eos-t1 create"},
-                        Case{&HopPlan::admitted, "publisher flow control"}, Case{&HopPlan::batched, "publisher batching"},
+                        Case{&HopPlan::admitted, "publisher flow control"},
+                        Case{&HopPlan::batched, "publisher batching"},
                         Case{&HopPlan::replied, "eos-t1 broker publish"}, Case{&HopPlan::ack_end, "eos-s1 subscribe"},
                         Case{&HopPlan::flow_end, "subscriber concurrency control"},
                         Case{&HopPlan::callback, "subscribe scheduler"}, Case{&HopPlan::ack_called, "eos-s1 process"},

@@ -138,6 +138,40 @@ TEST_F(OneHopTest, FlowControlIsWaitedAndTheLeaseAdded) {
   EXPECT_EQ(ack.waited, Ms(60));
 }
 
+// In virtual time the dispatch begins at the very instant of the answer.
+TEST_F(OneHopTest, ALeaseWaitThatEndsInTheDispatchIsAdded) {
+  for (const auto& [early, added] : {std::pair{int64_t{0}, Ms(28)}, std::pair{int64_t{1}, Ms(0)}}) {
+    list_.events.clear();
+    HopPlan plan = WarmHop(kMs);
+    plan.modack_added = 28 * kMs;
+    plan.flow_start = plan.flow_end = plan.scheduler_start = plan.callback = plan.modack_end - early;
+    EXPECT_EQ(StageOf(Hop(plan), Stage::kDispatchGap).added, added) << early;
+  }
+}
+
+// Of three lease calls the first has no delay; the third's is recorded before its request.
+TEST_F(OneHopTest, ADelayBelongsToTheCallItStandsWith) {
+  HopPlan plan = WarmHop(kMs);
+  HopWriter writer(list_, places_, kKey);
+  writer.Publish(plan, 0);
+  writer.Deliver(plan, 21);
+  Event event{.message = kKey, .delivery = 21, .place = places_.broker_subscription};
+  for (int64_t call = 1; call <= 2; ++call) {
+    const int64_t at = plan.callback + call * kMs;
+    writer.Delay(call == 1 ? at : at - 1, call, DelayLeg::kModack, 21, places_.broker_subscription);
+    for (const What what : {What::kLeaseRead, What::kLeaseReplied}) {
+      event.what = what;
+      event.at = InstantFromNanos(at);
+      list_.Record(event);
+    }
+  }
+  std::vector<int64_t> added;
+  for (const Span& span : MessageSpans(list_.events, list_.context)) {
+    if (span.name == "eos-s1 broker lease") added.push_back(span.Int("hopgap.added.modack_ns"));
+  }
+  EXPECT_THAT(added, testing::ElementsAre(0, 1, 2));
+}
+
 // The callback starts while the receipt modack is in flight.
 TEST_F(OneHopTest, OverlapWaitsForNoLease) {
   HopPlan plan = WarmHop(kMs);
@@ -258,8 +292,9 @@ TEST_F(OneHopTest, AMissingPieceYieldsNoPath) {
     plan.*piece = 0;
     EXPECT_THAT(Paths(plan), IsEmpty());
   }
-  for (int64_t HopPlan::*piece : {&HopPlan::admitted, &HopPlan::modack_start, &HopPlan::flow_end, &HopPlan::returned,
-                                  &HopPlan::replied, &HopPlan::written, &HopPlan::ack_start, &HopPlan::scheduler_start}) {
+  for (int64_t HopPlan::*piece : {&HopPlan::admitted, &HopPlan::modack_start, &HopPlan::flow_end,
+                                  &HopPlan::returned, &HopPlan::replied, &HopPlan::written, &HopPlan::ack_start,
+                                  &HopPlan::scheduler_start}) {
     list_.events.clear();
     HopPlan plan = WarmHop(kMs);
     plan.*piece = 0;

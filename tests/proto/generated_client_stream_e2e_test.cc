@@ -3,12 +3,13 @@
 
 #include <gmock/gmock.h>
 
+#include <deque>
+
 #include "generated_client.h"
 
 namespace hopgap::tests {
 namespace {
 
-using testing::HasSubstr;
 using testing::IsEmpty;
 
 // One open stream. Reads block, up to the call's deadline.
@@ -30,7 +31,8 @@ class Stream {
 
   bool Write(const wire::StreamingPullRequest& request) { return stream_->Write(request); }
   bool Read(wire::StreamingPullResponse& response) { return stream_->Read(&response); }
-  // The next response that carries messages.
+  // The messages of the next response that carries any; none, and a failure, if
+  // the stream ends first.
   std::vector<wire::ReceivedMessage> ReadMessages() {
     wire::StreamingPullResponse response;
     while (stream_->Read(&response)) {
@@ -41,6 +43,16 @@ class Stream {
     }
     ADD_FAILURE() << "the stream ended without a message";
     return {};
+  }
+  // The id of the next message, however responses group them; "" at the end.
+  std::string NextId() {
+    if (ids_.empty()) {
+      for (const wire::ReceivedMessage& each : ReadMessages()) ids_.push_back(each.message().message_id());
+    }
+    if (ids_.empty()) return "";
+    std::string id = std::move(ids_.front());
+    ids_.pop_front();
+    return id;
   }
   void HalfClose() { stream_->WritesDone(); }
   grpc::Status End() {
@@ -55,6 +67,7 @@ class Stream {
  private:
   grpc::ClientContext context_;
   std::unique_ptr<grpc::ClientReaderWriter<wire::StreamingPullRequest, wire::StreamingPullResponse>> stream_;
+  std::deque<std::string> ids_;  // read and not yet taken by NextId()
 };
 
 class GeneratedClientStreamTest : public GeneratedClientTest {
@@ -155,10 +168,9 @@ TEST_F(GeneratedClientStreamTest, C08AMalformedAckIdOnAStandardStreamIsIgnored) 
   request.add_ack_ids("not-an-ack-id");
   ASSERT_TRUE(stream->Write(request));
   const std::string second = Publish("orders", "two");
-  EXPECT_EQ(stream->ReadMessages().at(0).message().message_id(), second) << "the stream is no longer served";
+  EXPECT_EQ(stream->NextId(), second) << "the stream is no longer served";
   ASSERT_TRUE(ModifyAckDeadline("std", {messages[0].ack_id()}, 0).ok());
-  EXPECT_EQ(stream->ReadMessages().at(0).message().message_id(), messages[0].message().message_id())
-      << "something was acked";
+  EXPECT_EQ(stream->NextId(), messages[0].message().message_id()) << "something was acked";
 }
 
 TEST_F(GeneratedClientStreamTest, AMalformedAckIdOnAnExactlyOnceStreamIsReported) {
@@ -188,25 +200,21 @@ TEST_F(GeneratedClientStreamTest, AMalformedAckIdOnAnExactlyOnceStreamIsReported
 TEST_F(GeneratedClientStreamTest, C08ANewStreamDeadlineCountsForLaterDeliveries) {
   ASSERT_TRUE(CreateSubscription("std", {.ack_deadline_seconds = 600}).ok());
   const auto stream = Open(First("std", 10));
-  const auto next_id = [&] {
-    const std::vector<wire::ReceivedMessage> messages = stream->ReadMessages();
-    return messages.empty() ? std::string() : messages[0].message().message_id();
-  };
   const std::string early = Publish("orders", "early");
-  ASSERT_EQ(next_id(), early);
+  ASSERT_EQ(stream->NextId(), early);
   wire::StreamingPullRequest longer;
   longer.set_stream_ack_deadline_seconds(60);
   ASSERT_TRUE(stream->Write(longer));
   std::string late;
   for (int i = 0; i < 5; ++i) {
     late = Publish("orders", "late");
-    ASSERT_EQ(next_id(), late);
+    ASSERT_EQ(stream->NextId(), late);
   }
 
-  EXPECT_EQ(next_id(), early) << "its ten seconds are over";
+  EXPECT_EQ(stream->NextId(), early) << "its ten seconds are over";
   LetOneSecondLeasesEnd();
   const std::string last = Publish("orders", "last");
-  for (std::string id = next_id(); id != last; id = next_id()) {
+  for (std::string id = stream->NextId(); id != last; id = stream->NextId()) {
     ASSERT_NE(id, "");
     EXPECT_NE(id, late) << "delivered after the change, and its lease was not longer";
   }

@@ -1,8 +1,8 @@
 #pragma once
 
-#include <absl/container/inlined_vector.h>
-
 #include <algorithm>
+#include <cstddef>
+#include <vector>
 
 #include "base/time.h"
 
@@ -20,26 +20,24 @@ class Unclaimed {
 
   // Takes what is left of [from, to); returns its length.
   Duration Claim(WallTime from, WallTime to) {
-    if (from >= to) return Duration{0};
     Duration claimed{0};
-    Pieces left;
-    for (const Piece& piece : pieces_) {
+    if (from >= to) return claimed;
+    for (size_t i = pieces_.size(); i-- > 0;) {
+      const Piece piece = pieces_[i];
       const WallTime start = std::clamp(from, piece.from, piece.to);
       const WallTime end = std::clamp(to, piece.from, piece.to);
       claimed += end - start;
-      if (piece.from < start) left.push_back({piece.from, start});
-      if (end < piece.to) left.push_back({end, piece.to});
+      pieces_[i] = {piece.from, start};
+      if (end < piece.to) pieces_.push_back({end, piece.to});  // behind i: not met again
     }
-    pieces_ = std::move(left);
     return claimed;
   }
 
  private:
   struct Piece {
-    WallTime from, to;
+    WallTime from, to;  // may be empty
   };
-  using Pieces = absl::InlinedVector<Piece, 4>;
-  Pieces pieces_;
+  std::vector<Piece> pieces_;
 };
 
 }  // namespace hopgap::trace

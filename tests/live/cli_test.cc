@@ -1,0 +1,183 @@
+// The program as a user meets it: exit codes, messages, folders, signals.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "live/process.h"
+
+namespace hopgap::tests {
+namespace {
+
+namespace fs = std::filesystem;
+using ::testing::HasSubstr;
+using namespace std::chrono_literals;
+
+class CliTest : public ::testing::Test {
+ protected:
+  CliTest() : folder_(fs::temp_directory_path() / ("hopgap-cli-" + std::to_string(getpid()))) {
+    fs::create_directories(folder_);
+  }
+  ~CliTest() override { fs::remove_all(folder_); }
+
+  Process Hopgap(std::vector<std::string> words, std::vector<std::string> environment = {}) const {
+    words.insert(words.begin(), HOPGAP_BINARY);
+    return Process(words, folder_.string(), environment);
+  }
+  void ExpectFailure(std::vector<std::string> words, int code, const std::string& text) const {
+    Process process = Hopgap(words);
+    EXPECT_EQ(process.Wait(), code) << process.output();
+    EXPECT_THAT(process.output(), HasSubstr(text));
+  }
+  // A run that ended in peace. On a loaded machine its verdict may be invalid
+  // (exit code 2): these tests are about something else.
+  static int Finished(Process& process) {
+    const int code = process.Wait();
+    EXPECT_TRUE(code == 0 || code == 2) << code << "\n" << process.output();
+    return code;
+  }
+  std::string Read(const fs::path& path) const {
+    std::ostringstream text;
+    text << std::ifstream(folder_ / path).rdbuf();
+    return text.str();
+  }
+  std::vector<std::string> Entries() const {
+    std::vector<std::string> names;
+    for (const auto& entry : fs::directory_iterator(folder_)) names.push_back(entry.path().filename().string());
+    return names;
+  }
+
+  const fs::path folder_;
+};
+
+const std::vector<std::string> kQuick = {"run", "--profile", "none", "--work", "0ms", "--rate", "20", "--messages", "20", "--out", "r"};
+
+TEST_F(CliTest, ARunWritesItsFolderAndAnalyzeGivesTheSameFigures) {
+  Process run = Hopgap(kQuick);
+  const int code = Finished(run);
+  for (const char* file : {"run.json", "ledger.csv", "spans.otlp.jsonl", "summary.json"}) {
+    EXPECT_TRUE(fs::exists(folder_ / "r" / file)) << file;
+  }
+  fs::remove(folder_ / "r" / "ledger.csv");   // analyze never looks at it
+  Process analyze = Hopgap({"analyze", "r", "--json"});
+  ASSERT_EQ(analyze.Wait(), code) << analyze.output();
+  EXPECT_EQ(nlohmann::json::parse(analyze.output()), nlohmann::json::parse(Read("r/summary.json")));
+}
+
+TEST_F(CliTest, JsonIsOneDocumentOfItsSchema) {
+  std::vector<std::string> words = kQuick;
+  words.push_back("--json");
+  Process run = Hopgap(words);
+  Finished(run);
+  const nlohmann::json document = nlohmann::json::parse(run.output());
+  EXPECT_EQ(document.at("schema"), "hopgap.run/1");
+  for (const nlohmann::json& arm : document.at("arms")) {
+    EXPECT_EQ(arm.at("completed"), 20);
+    for (const char* key : {"until_handled_less_work_ms", "until_acked_less_work_ms", "stages_ms", "server_view_ms", "verdict"}) {
+      EXPECT_TRUE(arm.contains(key)) << key;
+    }
+  }
+}
+
+TEST_F(CliTest, SimulationsWithOneSeedAreTheSameBytes) {
+  for (const char* out : {"a", "b"}) {
+    Process simulate = Hopgap({"simulate", "--messages", "20", "--out", out, "--quiet"});
+    ASSERT_EQ(simulate.Wait(), 0) << simulate.output();
+  }
+  EXPECT_EQ(Read("a/spans.otlp.jsonl"), Read("b/spans.otlp.jsonl"));
+  EXPECT_EQ(Read("a/summary.json"), Read("b/summary.json"));
+  EXPECT_GT(Read("a/spans.otlp.jsonl").size(), 10'000u);
+}
+
+TEST_F(CliTest, ASampleSaysHowManyOfHowMany) {
+  Process simulate = Hopgap({"simulate", "--messages", "50", "--spans", "sampled:25", "--out", "s", "--quiet"});
+  ASSERT_EQ(simulate.Wait(), 0) << simulate.output();
+  Process analyze = Hopgap({"analyze", "s"});
+  ASSERT_EQ(analyze.Wait(), 0) << analyze.output();
+  EXPECT_THAT(analyze.output(), HasSubstr("25 of 250"));
+}
+
+TEST_F(CliTest, WrongWordsNameFlagValueAndLimit) {
+  ExpectFailure({"run", "--no-such-flag"}, 3, "--no-such-flag");
+  ExpectFailure({"run", "--rate", "0"}, 3, "--rate 0: is outside [0.001, 100000]");
+  ExpectFailure({"run", "--streams", "101"}, 3, "--streams 101: is outside [1, 100]");
+  ExpectFailure({"run", "--work", "200"}, 3, "--work 200: is not a duration");
+  ExpectFailure({"run", "--arm", "sdt"}, 3, "unknown kind 'sdt'");
+  ExpectFailure({"run", "--profile", "no-such-file.json"}, 3, "no-such-file.json");
+  ExpectFailure({"run", "--messages", "1", "--duration", "1s"}, 3, "--messages and --duration");
+  ExpectFailure({"run", "--target", "gcp:my-project"}, 3, "gcp:my-project: is not supported yet");
+  ExpectFailure({"run", "--target", "localhost:1", "--profile", "cloud-replay"}, 3, "needs the embedded broker");
+  ExpectFailure({"run", "--rate", "100000", "--messages", "1000000"}, 3, "--ring-events");
+  ExpectFailure({"analyze", "nothing-here"}, 3, "nothing-here/run.json");
+  EXPECT_THAT(Entries(), ::testing::IsEmpty());
+}
+
+TEST_F(CliTest, AnUnwritableOutFailsBeforeTheRunAndLeavesNothing) {
+  std::ofstream(folder_ / "file") << "x";
+  ExpectFailure({"run", "--messages", "1", "--out", "file/r"}, 6, "file");
+  fs::create_directory(folder_ / "there");
+  ExpectFailure({"run", "--messages", "1", "--out", "there"}, 6, "there");
+  EXPECT_THAT(Entries(), ::testing::UnorderedElementsAre("file", "there"));
+}
+
+TEST_F(CliTest, AnUnreachableTargetIsSaidWithinSeconds) {
+  ExpectFailure({"run", "--target", "127.0.0.1:1", "--out", "r"}, 4, "127.0.0.1:1");
+  EXPECT_FALSE(fs::exists(folder_ / "r"));
+}
+
+TEST_F(CliTest, APortInUseIsNamed) {
+  Process first = Hopgap({"serve", "--port", "0"});
+  ASSERT_TRUE(first.WaitForText("PUBSUB_EMULATOR_HOST=", 10s)) << first.output();
+  ASSERT_TRUE(first.WaitForText("Ctrl-C", 10s));
+  const std::string listening = "listening on ";
+  const size_t at = first.output().find(listening) + listening.size();
+  const std::string port = first.output().substr(at, first.output().find('\n', at) - at);
+  ExpectFailure({"serve", "--port", port}, 5, port);
+  // The broker that runs is a target like any other, named or by environment.
+  Process run = Hopgap({"run", "--work", "0ms", "--rate", "20", "--messages", "5", "--out", "r"},
+                       {"PUBSUB_EMULATOR_HOST=127.0.0.1:" + port});
+  Finished(run);
+  EXPECT_THAT(run.output(), HasSubstr("PUBSUB_EMULATOR_HOST"));
+  first.Signal(SIGTERM);
+  EXPECT_EQ(first.Wait(5s), 0) << first.output();
+}
+
+TEST_F(CliTest, CtrlCReportsWhatCompleted) {
+  for (const auto& [signal, code] : {std::pair{SIGINT, 130}, std::pair{SIGTERM, 143}}) {
+    Process run = Hopgap({"run", "--profile", "none", "--work", "0ms", "--rate", "20", "--messages", "2000", "--out", "r"});
+    ASSERT_TRUE(run.WaitForText("done", 20s)) << run.output();   // a progress line
+    run.Signal(signal);
+    EXPECT_EQ(run.Wait(20s), code) << run.output();
+    EXPECT_THAT(run.output(), HasSubstr("nded early"));
+    EXPECT_TRUE(nlohmann::json::parse(Read("r/run.json")).at("outcome").at("ended_early"));
+    fs::remove_all(folder_ / "r");
+  }
+}
+
+TEST_F(CliTest, SigkillLeavesNoFolderThatLooksLikeARun) {
+  Process run = Hopgap({"run", "--profile", "none", "--work", "0ms", "--rate", "20", "--messages", "2000", "--out", "r"});
+  ASSERT_TRUE(run.WaitForText("done", 20s)) << run.output();
+  run.Signal(SIGKILL);
+  EXPECT_EQ(run.Wait(10s), 128 + SIGKILL);
+  for (const std::string& name : Entries()) EXPECT_EQ(name[0], '.') << name;
+}
+
+TEST_F(CliTest, ASaturatedArmSaysAtWhatRateAndHasItsExitCode) {
+  Process run = Hopgap({"simulate", "--rate", "40", "--messages", "2000", "--streams", "2", "--drain", "20s", "--no-out", "--quiet"});
+  EXPECT_EQ(run.Wait(), 7) << run.output();
+  EXPECT_THAT(run.output(), HasSubstr("aturated at"));
+}
+
+TEST_F(CliTest, HelpGroupsTheCommands) {
+  Process help = Hopgap({"--help"});
+  EXPECT_EQ(help.Wait(), 0);
+  for (const char* group : {"Measure", "Explain", "Serve", "Predict"}) EXPECT_THAT(help.output(), HasSubstr(group));
+}
+
+}  // namespace
+}  // namespace hopgap::tests

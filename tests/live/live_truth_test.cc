@@ -1,0 +1,127 @@
+// The default run is true: its spans against the lab's own book, its gaps
+// against the delays that were drawn.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "live/live_run.h"
+
+namespace hopgap::tests {
+namespace {
+
+using trace::HopTimes;
+using trace::Path;
+using trace::Stage;
+
+constexpr auto kFiveMs = std::chrono::milliseconds{5};
+
+Duration P99(std::vector<Duration> values) {
+  std::sort(values.begin(), values.end());
+  return values[(values.size() - 1) * 99 / 100];
+}
+
+Duration Abs(Duration value) { return value < Duration{0} ? -value : value; }
+
+// One run for all tests of the suite: it takes as long as its schedule.
+class LiveTruthTest : public ::testing::Test {
+ protected:
+  static void SetUpTestSuite() {
+    LiveRun run;
+    run.options.millihertz = 2000;
+    result_ = new live::Result(run.Go());
+  }
+  static void TearDownTestSuite() {
+    delete result_;
+    result_ = nullptr;
+  }
+  static const lab::ArmSpec& Arm(size_t arm) { return result_->outcome.experiment->options().arms[arm]; }
+  static live::Result* result_;
+};
+live::Result* LiveTruthTest::result_ = nullptr;
+
+TEST_F(LiveTruthTest, EveryMessageArrivesOnceAndStagesSumExactly) {
+  ASSERT_EQ(result_->outcome.paths.size(), 5u);
+  for (size_t arm = 0; arm < 5; ++arm) {
+    SCOPED_TRACE(Arm(arm).name);
+    const lab::ArmOutcome judged = lab::Judge(result_->outcome, arm);
+    EXPECT_EQ(judged.completed, 31u);
+    EXPECT_EQ(judged.lost, 0u);
+    EXPECT_EQ(result_->outcome.experiment->counts(arm).duplicates, 0u);
+    EXPECT_EQ(judged.exactly_once_seen, Arm(arm).exactly_once);
+    ASSERT_EQ(result_->outcome.paths[arm].size(), 31u);
+    for (const Path& path : result_->outcome.paths[arm]) {
+      Duration sum{0};
+      for (int stage = 0; stage < trace::kPathStages; ++stage) sum += path.StageSum(static_cast<Stage>(stage));
+      EXPECT_EQ(sum, path.until_handled);
+    }
+  }
+  EXPECT_EQ(result_->outcome.health.events_overflowed, 0u);
+}
+
+TEST_F(LiveTruthTest, LedgerAndSpansAgreeWithinTwentyMicroseconds) {
+  const lab::Ledger& ledger = result_->outcome.experiment->ledger();
+  std::vector<Duration> whole, entry;
+  for (size_t arm = 0; arm < 5; ++arm) {
+    for (const Path& path : result_->outcome.paths[arm]) {
+      whole.push_back(Abs(ledger.At(arm, path.slot, 3).handler_return - ledger.At(arm, path.slot, 1).due - path.until_handled));
+      for (int hop = 1; hop <= 3; ++hop) {
+        const Instant book = ledger.At(arm, path.slot, hop).handler_entry;
+        entry.push_back(Abs(result_->anchor.ToWall(book) - path.hops[static_cast<size_t>(hop - 1)].callback_start));
+      }
+    }
+  }
+  EXPECT_LE(P99(whole), std::chrono::microseconds{20});
+  EXPECT_LE(P99(entry), std::chrono::microseconds{20});
+}
+
+TEST_F(LiveTruthTest, GapsAreTheDrawnDelaysPlusAtMostFiveMilliseconds) {
+  for (size_t arm = 0; arm < 5; ++arm) {
+    if (Arm(arm).group != 1) continue;
+    SCOPED_TRACE(Arm(arm).name);
+    size_t inside = 0, all = 0;
+    for (const Path& path : result_->outcome.paths[arm]) {
+      for (const HopTimes& hop : path.hops) {
+        for (Stage stage : {Stage::kDeliveryGap, Stage::kDispatchGap}) {
+          const trace::StageTime& time = hop.stages[static_cast<size_t>(stage)];
+          ++all;
+          if (Abs(time.length - time.added) <= kFiveMs) ++inside;
+        }
+      }
+    }
+    EXPECT_GE(inside * 100, all * 95) << inside << " of " << all;
+  }
+}
+
+TEST_F(LiveTruthTest, TheReceiptModackNeverWaitsForTheJournal) {
+  EXPECT_GT(result_->broker.receipt_modacks, 0u);
+  EXPECT_EQ(result_->broker.modacks_that_waited_for_the_journal, 0u);
+}
+
+TEST(LiveLoadTest, AThousandASecondLosesAndRepeatsNothing) {
+  LiveRun run = LiveRun::Quick();
+  run.options.millihertz = 1'000'000;
+  run.options.messages = 3000;
+  const live::Result result = run.Go();
+  for (size_t arm = 0; arm < 2; ++arm) {
+    EXPECT_EQ(result.outcome.experiment->counts(arm).completed, 3000u);
+    EXPECT_EQ(result.outcome.experiment->counts(arm).duplicates, 0u);
+    EXPECT_EQ(result.outcome.paths[arm].size(), 3000u);
+  }
+}
+
+TEST(LiveLoadTest, AStalledGeneratorMakesTheRunInvalidAndSaysWhy) {
+  LiveRun run = LiveRun::Quick();
+  run.options.millihertz = 200'000;
+  run.options.messages = 400;
+  run.options.plants.lab.generator_stall = std::chrono::milliseconds{200};
+  const live::Result result = run.Go();
+  const lab::ArmOutcome judged = lab::Judge(result.outcome, 0);
+  EXPECT_FALSE(judged.valid);
+  ASSERT_FALSE(judged.reasons.empty());
+  EXPECT_THAT(judged.reasons[0], ::testing::HasSubstr("over 5 ms late"));
+  EXPECT_EQ(judged.completed, 400u);
+}
+
+}  // namespace
+}  // namespace hopgap::tests
