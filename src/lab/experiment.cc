@@ -37,30 +37,33 @@ bool Experiment::Ready() const {
   return std::all_of(chains_.begin(), chains_.end(), [](const auto& chain) { return chain->Ready(); });
 }
 
-void Experiment::Begin(Instant first) { first_ = first; }
-
-Instant Experiment::DueOf(const Generator& generator) const {
-  return *first_ + generator.offset + schedule_.DueAfter(generator.next_slot);
+void Experiment::Begin(Instant first) {
+  first_ = first;
+  for (Generator& generator : generators_) Aim(generator);
 }
 
-Instant Experiment::SendAt(const Generator& generator) const {
-  Instant at = DueOf(generator) + options_.planted.send;
+// When the next slot is scheduled, and when it is sent: later by planted faults.
+void Experiment::Aim(Generator& generator) const {
+  generator.due = generator.send_at = kNever;
+  if (generator.done(options_.slots)) return;
+  const Instant start = *first_ + generator.offset;
+  generator.due = start + schedule_.DueAfter(generator.next_slot);
+  generator.send_at = generator.due + options_.planted.send;
   if (options_.planted.generator_stall > Duration{0} && generator.next_slot >= options_.slots / 2) {
-    const Instant stalled_until = *first_ + generator.offset + schedule_.DueAfter(options_.slots / 2) +
-                                  options_.planted.generator_stall;
-    at = std::max(at, stalled_until);
+    const Instant stalled_until = start + schedule_.DueAfter(options_.slots / 2) + options_.planted.generator_stall;
+    generator.send_at = std::max(generator.send_at, stalled_until);
   }
-  return at;
 }
 
 // One publish call: the slot's next arm, in an order that rotates.
 void Experiment::SendNext(Instant now, Generator& generator, Commands& out) {
   const size_t count = generator.arms.size();
   const size_t arm = generator.arms[(generator.next_arm + generator.next_slot) % count];
-  chains_[arm]->Send(now, generator.next_slot, DueOf(generator), out);
+  chains_[arm]->Send(now, generator.next_slot, generator.due, out);
   if (++generator.next_arm < count) return;
   generator.next_arm = 0;
   ++generator.next_slot;
+  Aim(generator);
 }
 
 void Experiment::OnResponse(Instant now, uint32_t endpoint, uint32_t stream, Instant received, Instant read_posted,
@@ -86,10 +89,10 @@ void Experiment::OnDeadline(Instant now, Commands& out) {
   Instant first = kNever;
   Generator* generator = nullptr;
   Chain* chain = nullptr;
-  if (first_ && !sending_ended_) {
+  if (!sending_ended_) {
     for (Generator& candidate : generators_) {
-      if (candidate.done(options_.slots) || SendAt(candidate) >= first) continue;
-      first = SendAt(candidate);
+      if (candidate.send_at >= first) continue;
+      first = candidate.send_at;
       generator = &candidate;
     }
   }
@@ -105,10 +108,8 @@ void Experiment::OnDeadline(Instant now, Commands& out) {
 
 std::optional<Instant> Experiment::NextDeadline() const {
   Instant next = kNever;
-  if (first_ && !sending_ended_) {
-    for (const Generator& generator : generators_) {
-      if (!generator.done(options_.slots)) next = std::min(next, SendAt(generator));
-    }
+  if (!sending_ended_) {
+    for (const Generator& generator : generators_) next = std::min(next, generator.send_at);
   }
   for (const auto& chain : chains_) next = std::min(next, chain->NextDeadline());
   if (next == kNever) return std::nullopt;

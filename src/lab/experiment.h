@@ -80,14 +80,14 @@ class Experiment {
     Duration offset{0};
     uint64_t next_slot = 0;
     size_t next_arm = 0;                 // within the slot
+    Instant due = kNever, send_at = kNever;  // of next_slot; kNever once there is none
     bool done(uint64_t slots) const { return arms.empty() || next_slot >= slots; }
   };
   explicit Experiment(Options options);
 
   Chain& ChainOf(uint32_t endpoint) { return *chains_[endpoint / Chain::EndpointCount(options_.hops)]; }
   uint32_t LocalOf(uint32_t endpoint) const { return endpoint % Chain::EndpointCount(options_.hops); }
-  Instant DueOf(const Generator& generator) const;    // scheduled
-  Instant SendAt(const Generator& generator) const;   // scheduled plus planted faults
+  void Aim(Generator& generator) const;               // at its next slot
   void SendNext(Instant now, Generator& generator, Commands& out);
 
   Options options_;

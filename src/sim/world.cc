@@ -1,5 +1,7 @@
 #include "sim/world.h"
 
+#include <absl/container/flat_hash_map.h>
+
 #include <deque>
 #include <memory>
 #include <utility>
@@ -115,15 +117,15 @@ class World final : public lab::LedgerClock {
   std::vector<std::vector<uint64_t>> stream_of_;  // endpoint, index -> id
   std::deque<std::pair<Instant, lab::Settled>> to_fold_;
   std::vector<std::vector<trace::Path>> paths_;
-  std::vector<Call> calls_by_id_;
+  absl::flat_hash_map<uint64_t, Call> calls_;   // in flight, by id
+  uint64_t next_call_ = 1;
   uint64_t steps_ = 0, settled_ = 0;
 };
 
 absl::Status World::CreateResources() {
   for (const lab::Resource& resource : lab::ResourcesOf(options_.lab)) {
     broker::Actions actions;
-    calls_by_id_.push_back({});
-    const broker::CallId call{calls_by_id_.size()};
+    const broker::CallId call{next_call_++};
     if (resource.subscription.empty()) {
       pubsub::CreateTopicRequest request;
       request.topic.name = resource.topic;
@@ -214,7 +216,7 @@ void World::Handle(Item& item) {
       return PerformLab(commands);
     }
     case Kind::kCallReturns: {
-      const Call& call = calls_by_id_[item.id - 1];
+      const Call call = calls_.extract(item.id).mapped();
       lab::Commands commands;
       const bool timed_out = now_ - call.sent > call.timeout;
       const absl::Status status =
@@ -245,7 +247,7 @@ void World::HandleAtBroker(Item& item, broker::Actions& actions) {
     case Kind::kHalfCloseArrives: return broker_.OnStreamHalfClosed(now_, stream, actions);
     case Kind::kCancelArrives: return broker_.OnStreamGone(now_, stream, actions);
     case Kind::kCallArrives: {
-      const pubsub::Method method = calls_by_id_[item.id - 1].method;
+      const pubsub::Method method = calls_.find(item.id)->second.method;
       absl::StatusOr<pubsub::Request> request = pubsub::DecodeRequest(method, std::move(item.bytes));
       HOPGAP_CHECK(request.ok(), "the client model encodes what the broker reads");
       return broker_.OnCall(now_, broker::CallId{item.id}, method, *std::move(request), actions);
@@ -303,8 +305,8 @@ void World::PerformLab(lab::Commands& commands) {
       PerformStream(command.endpoint, action);
       continue;
     }
-    calls_by_id_.push_back({command.endpoint, action.call, action.method, now_, action.timeout});
-    queue_.Push(now_ + options_.one_way, {.kind = Kind::kCallArrives, .id = calls_by_id_.size(), .status = {},
+    calls_.emplace(next_call_, Call{command.endpoint, action.call, action.method, now_, action.timeout});
+    queue_.Push(now_ + options_.one_way, {.kind = Kind::kCallArrives, .id = next_call_++, .status = {},
                                           .details = {}, .bytes = pubsub::Bytes(pubsub::Join(action.payload))});
   }
   commands.clear();

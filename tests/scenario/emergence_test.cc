@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "cli/options.h"
 #include "formats/profile_file.h"
 #include "scenario/virtual_run.h"
 
@@ -122,6 +123,31 @@ TEST(EmergenceTest, NamesAndOrderOfArmsChangeNoFigure) {
       }
     }
   }
+}
+
+// How far the medians of a default run (31 messages) lie from the profile's.
+double WorstMedian(uint64_t seed) {
+  const auto paths = Replay(31, seed, CloudReplay());
+  const auto publish = [](const Path& path) {
+    return path.StageSum(Stage::kClientPublish) + path.StageSum(Stage::kPublishRpc);
+  };
+  const auto acked = [](const Path& path) { return *path.until_acked; };
+  double worst = 0;
+  for (const auto& [got, want] : {std::pair{QuantileMs(paths[kEos], 0.5, Sum(Stage::kDispatchGap)), 1100.0},
+                                  {QuantileMs(paths[kEos], 0.5, Sum(Stage::kDeliveryGap)), 370.0},
+                                  {QuantileMs(paths[kEos], 0.5, publish), 110.0},
+                                  {QuantileMs(paths[kStd], 0.5, publish), 110.0},
+                                  {QuantileMs(paths[kStd], 0.5, acked), 765.0}}) {
+    worst = std::max(worst, std::abs(got / want - 1));
+  }
+  return worst;
+}
+
+TEST(EmergenceTest, TheBuiltInSeedIsTypicalAndOthersAreNotFar) {
+  EXPECT_LE(WorstMedian(cli::kBuiltinSeed), 0.03);
+  int near = 0;
+  for (uint64_t seed = 1001; seed <= 1020; ++seed) near += WorstMedian(seed) <= 0.13 ? 1 : 0;
+  EXPECT_GE(near, 19);
 }
 
 // What was drawn is what came out: the added parts of the stages carry them.
