@@ -181,6 +181,20 @@ TEST_F(WireTest, CancelEndsAStreamThatNobodyReads) {
   EXPECT_EQ(stream->Send({}), absl::OkStatus());
 }
 
+// A response may come in while its stream is being cancelled; the stream ends all the same.
+TEST_F(WireTest, CancelEndsAStreamAtWhateverMoment) {
+  Start();
+  CreateTopicAndSubscription(false);
+  for (uint64_t i = 0; i < 200; ++i) {
+    const remote::StreamRef stream = connection_->OpenStream(mailbox_, i, StreamRequest(kSubscription));
+    stream->Read();
+    for (const Instant until = SteadyNow() + Duration{i * 2'000}; SteadyNow() < until;) {
+    }
+    stream->Cancel();
+  }
+  for (uint64_t i = 0; i < 200; ++i) EXPECT_EQ(mailbox_.WaitEnded(i).status.code(), absl::StatusCode::kCancelled);
+}
+
 TEST_F(WireTest, AStreamThatMayNotBeOpenedSaysWhy) {
   Start();
   const remote::StreamRef stream =

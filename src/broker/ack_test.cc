@@ -102,9 +102,9 @@ TEST_F(AckTest, MixedBatchAcksTheGoodIdsAndCallsThemTransient) {
   const std::string good = again[DataOf(again)[0] == "good" ? 0 : 1].ack_id;
   const CallId mixed = world_.StartAck("eos", {good, bad, "nonsense"});
   EXPECT_THAT(world_.Await(mixed).status, HasCode(kInvalid));
-  EXPECT_THAT(MetadataOf(mixed), UnorderedElementsAre(Pair(good, pubsub::kTransientUnavailable),
-                                                      Pair(bad, pubsub::kPermanentInvalidAckId),
-                                                      Pair("nonsense", pubsub::kPermanentInvalidAckId)));
+  EXPECT_THAT(MetadataOf(mixed),
+              UnorderedElementsAre(Pair(good, pubsub::kTransientUnavailable), Pair(bad, pubsub::kPermanentInvalidAckId),
+                                   Pair("nonsense", pubsub::kPermanentInvalidAckId)));
   EXPECT_TRUE(world_.Ack("eos", {good}).ok()) << "the client's retry";
   world_.Advance(10s);
   EXPECT_THAT(DataOf(world_.Pull("eos")), ElementsAre("bad"));
@@ -302,7 +302,8 @@ TEST_F(AckTest, ModifyDeadlineBounds) {
     int32_t seconds;
     absl::StatusCode want;
   };
-  for (const Case& c : {Case{-1, kInvalid}, Case{0, kOk}, Case{1, kOk}, Case{600, kOk}, Case{601, kInvalid}, Case{715, kInvalid}}) {
+  for (const Case& c :
+       {Case{-1, kInvalid}, Case{0, kOk}, Case{1, kOk}, Case{600, kOk}, Case{601, kInvalid}, Case{715, kInvalid}}) {
     SCOPED_TRACE(c.seconds);
     World world;
     ASSERT_TRUE(world.CreateTopic("top").ok());
@@ -324,11 +325,11 @@ TEST_F(AckTest, RequestsAreCheckedBeforeAnything) {
   EXPECT_THAT(world_.Ack("none", {"x"}), SaysText("Resource not found (resource=none)."));
   EXPECT_THAT(world_.Ack("x y", {"x"}), HasCode(kInvalid));
   for (const auto& [size, want] : {std::pair<size_t, absl::StatusCode>{524'288, kOk}, {524'289, kInvalid}}) {
-    EXPECT_THAT(world_.Do(pubsub::Method::kAcknowledge,
-                          pubsub::AcknowledgeRequest{.subscription = World::Sub("std"),
-                                                     .ack_ids = {FormatAckId(kKey, {3, 7, 1})},
-                                                     .wire_size = size}),
-                HasCode(want));
+    EXPECT_THAT(
+        world_.Do(pubsub::Method::kAcknowledge,
+                  pubsub::AcknowledgeRequest{
+                      .subscription = World::Sub("std"), .ack_ids = {FormatAckId(kKey, {3, 7, 1})}, .wire_size = size}),
+        HasCode(want));
   }
 }
 

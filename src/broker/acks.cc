@@ -2,7 +2,6 @@
 // and classified at the same instant, then applied, then (after a commit, where
 // the request needs one, and an added delay) answered one by one.
 
-
 #include <algorithm>
 
 #include "base/text.h"
@@ -22,7 +21,8 @@ bool Live(const LeaseRequest::Item& item) { return item.id && item.state == IdSt
 std::vector<LeaseRequest::Item> ItemsOf(std::vector<std::string>& ids) {
   std::vector<LeaseRequest::Item> items;
   items.reserve(ids.size());
-  for (std::string& id : ids) items.push_back({.text = std::move(id), .id = {}, .state = {}, .failed = false, .key = {}});
+  for (std::string& id : ids)
+    items.push_back({.text = std::move(id), .id = {}, .state = {}, .failed = false, .key = {}});
   return items;
 }
 
@@ -84,8 +84,8 @@ void Broker::Impl::ModifyAckDeadlineCall(Instant now, CallId call, pubsub::Modif
   }
   const int32_t seconds = request.ack_deadline_seconds;
   if (seconds < pubsub::kModifyAckDeadlineSecondsMin || seconds > pubsub::kModifyAckDeadlineSecondsMax) {
-    return Reply(call, BadAckDeadline(seconds, pubsub::kModifyAckDeadlineSecondsMin, pubsub::kModifyAckDeadlineSecondsMax),
-                 out);
+    return Reply(
+        call, BadAckDeadline(seconds, pubsub::kModifyAckDeadlineSecondsMin, pubsub::kModifyAckDeadlineSecondsMax), out);
   }
   LeaseRequest modify;
   modify.ack = false;
@@ -109,8 +109,8 @@ absl::Status Broker::Impl::Read(Instant now, Subscription& subscription, LeaseRe
     if (item.id && item.id->subscription != subscription.id) {
       const Subscription* other = catalog_.FindSubscription(item.id->subscription);
       if (other != nullptr && strict) {
-        return absl::InvalidArgumentError(StrCat("The ack ID (ack_id=", item.text, ") belongs to ",
-                                                       other->value.name, ", not to ", subscription.value.name, "."));
+        return absl::InvalidArgumentError(StrCat("The ack ID (ack_id=", item.text, ") belongs to ", other->value.name,
+                                                 ", not to ", subscription.value.name, "."));
       }
       item.id.reset();
     }
@@ -123,7 +123,8 @@ void Broker::Impl::Classify(Instant now, Subscription& subscription, LeaseReques
   for (LeaseRequest::Item& item : request.items) {
     if (!item.id) continue;
     item.state = subscription.Classify(*item.id, now);
-    const LoggedMessage* message = subscription.Find(item.id->sequence) ? subscription.topic.log.Find(item.id->sequence) : nullptr;
+    const LoggedMessage* message =
+        subscription.Find(item.id->sequence) ? subscription.topic.log.Find(item.id->sequence) : nullptr;
     if (message != nullptr) item.key = message->key;
   }
 }
@@ -204,9 +205,8 @@ void Broker::Impl::AckExactlyOnce(Instant now, Subscription& subscription, const
     Advance(at, *owner);
     Dispatch(at, *owner, after);
   };
-  const bool waits_for_another = std::any_of(request->items.begin(), request->items.end(), [](const auto& item) {
-    return item.state == IdState::kAckPending;
-  });
+  const bool waits_for_another = std::any_of(request->items.begin(), request->items.end(),
+                                             [](const auto& item) { return item.state == IdState::kAckPending; });
   if (!record.deliveries.empty()) return commits_.Persist({std::move(record)}, then, out);
   if (waits_for_another) return commits_.AfterAwaited(now, then, out);
   then(now, out);
@@ -269,18 +269,22 @@ void Broker::Impl::ExtendAboveCeiling(Instant now, Subscription& subscription, c
     }
   }
   EnsureCeiling(subscription, std::chrono::seconds{request->seconds}, out);
-  commits_.AfterAwaited(now, [this, request](Instant at, Actions& after) {
-    Subscription* owner = catalog_.FindSubscription(request->subscription);
-    if (owner == nullptr || stopping_) {
-      return Refuse(*request, owner == nullptr ? absl::NotFoundError("The subscription was deleted.") : Stopping(), after);
-    }
-    Advance(at, *owner);
-    Classify(at, *owner, *request);
-    for (LeaseRequest::Item& item : request->items) item.failed = request->exactly_once && !Live(item);
-    Extend(at, *owner, *request);
-    Applied(at, request, after);
-    Dispatch(at, *owner, after);
-  }, out);
+  commits_.AfterAwaited(
+      now,
+      [this, request](Instant at, Actions& after) {
+        Subscription* owner = catalog_.FindSubscription(request->subscription);
+        if (owner == nullptr || stopping_) {
+          return Refuse(*request, owner == nullptr ? absl::NotFoundError("The subscription was deleted.") : Stopping(),
+                        after);
+        }
+        Advance(at, *owner);
+        Classify(at, *owner, *request);
+        for (LeaseRequest::Item& item : request->items) item.failed = request->exactly_once && !Live(item);
+        Extend(at, *owner, *request);
+        Applied(at, request, after);
+        Dispatch(at, *owner, after);
+      },
+      out);
 }
 
 // Beside a failure no nack of a call is applied: the answer lists it as
@@ -303,14 +307,22 @@ void Broker::Impl::Applied(Instant now, const SharedRequest& request, Actions& o
     if (item.key == trace::MessageKey{}) continue;
     const uint64_t delivery = trace::DeliveryKey(item.text);
     const absl::StatusCode code = item.failed ? absl::StatusCode::kInvalidArgument : absl::StatusCode::kOk;
-    Trace(item.key, {.at = now, .delivery = delivery, .value = static_cast<int64_t>(code),
-                     .what = request->ack ? What::kAckCommitted : What::kLeaseApplied, .place = request->place});
+    Trace(item.key, {.at = now,
+                     .delivery = delivery,
+                     .value = static_cast<int64_t>(code),
+                     .what = request->ack ? What::kAckCommitted : What::kLeaseApplied,
+                     .place = request->place});
     if (request->added <= Duration{0}) continue;
     const Leg leg = request->ack ? Leg::kAck : Leg::kModack;
-    Trace(item.key, {.at = now, .delivery = delivery, .value = request->added.count(), .what = What::kDelayAdded,
-                     .place = request->place, .count = static_cast<uint16_t>(leg)});
+    Trace(item.key, {.at = now,
+                     .delivery = delivery,
+                     .value = request->added.count(),
+                     .what = What::kDelayAdded,
+                     .place = request->place,
+                     .count = static_cast<uint16_t>(leg)});
   }
-  RunAfter(request->added, now, [this, request](Instant at, Actions& then) { Answer(at, *request, then); }, out);
+  RunAfter(
+      request->added, now, [this, request](Instant at, Actions& then) { Answer(at, *request, then); }, out);
 }
 
 void Broker::Impl::Answer(Instant now, const LeaseRequest& request, Actions& out) {
@@ -331,8 +343,8 @@ void Broker::Impl::Refuse(const LeaseRequest& request, const absl::Status& statu
 void Broker::Impl::TraceAll(Instant now, const LeaseRequest& request, What what, int64_t value) {
   for (const LeaseRequest::Item& item : request.items) {
     if (item.key == trace::MessageKey{}) continue;
-    Trace(item.key, {.at = now, .delivery = trace::DeliveryKey(item.text), .value = value, .what = what,
-                     .place = request.place});
+    Trace(item.key,
+          {.at = now, .delivery = trace::DeliveryKey(item.text), .value = value, .what = what, .place = request.place});
   }
 }
 

@@ -1,7 +1,6 @@
 // Topics and subscriptions. State changes when the request arrives; the answer
 // to a change waits until it is durable.
 
-
 #include <algorithm>
 
 #include "broker/errors.h"
@@ -51,14 +50,16 @@ absl::StatusOr<Subscription*> Broker::Impl::SubscriptionNamed(const std::string&
 }
 
 void Broker::Impl::CreateTopic(CallId call, pubsub::Topic topic, Actions& out) {
-  if (const auto parsed = pubsub::ParseName(topic.name, "topics"); !parsed.ok()) return Reply(call, parsed.status(), out);
+  if (const auto parsed = pubsub::ParseName(topic.name, "topics"); !parsed.ok())
+    return Reply(call, parsed.status(), out);
   if (absl::Status status = CheckLabels(topic.labels); !status.ok()) return Reply(call, std::move(status), out);
   if (catalog_.FindTopic(topic.name) != nullptr) return Reply(call, ResourceExists(topic.name), out);
   const Incarnation id = catalog_.NextIncarnation();
   if (absl::Status status = catalog_.AddTopic(id, topic); !status.ok()) return Reply(call, std::move(status), out);
   std::string answer = pubsub::Encode(topic);
-  commits_.Persist({TopicCreated{.topic = id, .value = std::move(topic)}},
-                   [this, call, answer](Instant, Actions& then) { Reply(call, Whole(answer), then); }, out);
+  commits_.Persist(
+      {TopicCreated{.topic = id, .value = std::move(topic)}},
+      [this, call, answer](Instant, Actions& then) { Reply(call, Whole(answer), then); }, out);
 }
 
 void Broker::Impl::CreateSubscription(CallId call, pubsub::Subscription value, Actions& out) {
@@ -85,7 +86,8 @@ void Broker::Impl::CreateSubscription(CallId call, pubsub::Subscription value, A
   std::string answer = pubsub::EncodeForDisplay(value);
   absl::Status added = catalog_.AddSubscription(id, std::move(value), **topic, first, first, ceiling);
   if (!added.ok()) return Reply(call, std::move(added), out);
-  commits_.Persist({record}, [this, call, answer](Instant, Actions& then) { Reply(call, Whole(answer), then); }, out);
+  commits_.Persist(
+      {record}, [this, call, answer](Instant, Actions& then) { Reply(call, Whole(answer), then); }, out);
 }
 
 void Broker::Impl::GetTopic(CallId call, const std::string& name, Actions& out) {
@@ -105,7 +107,8 @@ void Broker::Impl::DeleteTopic(CallId call, const std::string& name, Actions& ou
   if (!topic.ok()) return Reply(call, topic.status(), out);
   const TopicDeleted record{.topic = (*topic)->id};
   catalog_.DeleteTopic(**topic);
-  commits_.Persist({record}, [this, call](Instant, Actions& then) { Reply(call, Slices{}, then); }, out);
+  commits_.Persist(
+      {record}, [this, call](Instant, Actions& then) { Reply(call, Slices{}, then); }, out);
 }
 
 void Broker::Impl::DeleteSubscription(CallId call, const std::string& name, Actions& out) {
@@ -120,7 +123,8 @@ void Broker::Impl::DeleteSubscription(CallId call, const std::string& name, Acti
   if (subscription.wake) wakes_.erase({*subscription.wake, subscription.id});
   const SubscriptionDeleted record{.subscription = subscription.id};
   catalog_.DeleteSubscription(subscription);
-  commits_.Persist({record}, [this, call](Instant, Actions& then) { Reply(call, Slices{}, then); }, out);
+  commits_.Persist(
+      {record}, [this, call](Instant, Actions& then) { Reply(call, Slices{}, then); }, out);
 }
 
 void Broker::Impl::ListTopics(CallId call, const pubsub::ListRequest& request, Actions& out) {

@@ -12,13 +12,14 @@ using ::testing::SizeIs;
 using pubsub::Method;
 
 struct ListAnswer {
-  std::vector<std::string> names;   // short
+  std::vector<std::string> names;  // short
   std::string token;
 };
 
 class AdminTest : public ::testing::Test {
  protected:
-  absl::StatusOr<ListAnswer> List(Method method, const std::string& parent, int32_t page_size = 0, const std::string& token = "") {
+  absl::StatusOr<ListAnswer> List(Method method, const std::string& parent, int32_t page_size = 0,
+                                  const std::string& token = "") {
     const auto& answer = world_.Await(
         world_.Start(method, pubsub::ListRequest{.parent = parent, .page_size = page_size, .page_token = token}));
     if (!answer.status.ok()) return answer.status;
@@ -75,8 +76,9 @@ TEST_F(AdminTest, BadNamesAreRefusedBeforeAnythingIsLookedUp) {
 
 TEST_F(AdminTest, AChangeIsAnsweredWhenItIsDurable) {
   world_.journal_waits = true;
-  const CallId call = world_.Start(
-      Method::kCreateTopic, pubsub::CreateTopicRequest{.topic = {.name = World::Topic("top"), .labels = {}, .unknown = {}}});
+  const CallId call =
+      world_.Start(Method::kCreateTopic,
+                   pubsub::CreateTopicRequest{.topic = {.name = World::Topic("top"), .labels = {}, .unknown = {}}});
   EXPECT_FALSE(world_.Answered(call));
   EXPECT_THAT(world_.awaited, ElementsAre(true));
   world_.PersistAll();
@@ -100,8 +102,8 @@ TEST_F(AdminTest, TheAckDeadlineHasBoundsAndADefaultOfItsKind) {
     int32_t want;  // 0: refused
   };
   int number = 0;
-  for (const Case& c : {Case{0, false, 10}, Case{0, true, 60}, Case{9, false, 0}, Case{10, true, 10}, Case{600, false, 600},
-                        Case{601, false, 0}, Case{-1, true, 0}}) {
+  for (const Case& c : {Case{0, false, 10}, Case{0, true, 60}, Case{9, false, 0}, Case{10, true, 10},
+                        Case{600, false, 600}, Case{601, false, 0}, Case{-1, true, 0}}) {
     SCOPED_TRACE(c.seconds);
     const std::string id = "sub" + std::to_string(++number);
     const absl::Status status = world_.CreateSubscription(id, "top", c.exactly_once, c.seconds);
@@ -158,7 +160,8 @@ TEST_F(AdminTest, SubscriptionsAreListedByProjectAndByTopic) {
   EXPECT_THAT(List(Method::kListTopicSubscriptions, World::Topic("one"), 1, page->token)->names, ElementsAre("bbb"));
   EXPECT_THAT(List(Method::kListTopicSubscriptions, World::Topic("none")).status(), HasCode(kNotFound));
   EXPECT_THAT(List(Method::kListSubscriptions, "p").status(), HasCode(kInvalid));
-  EXPECT_THAT(List(Method::kListTopics, "projects/p", 1, page->token).status(), HasCode(kInvalid)) << "another list's token";
+  EXPECT_THAT(List(Method::kListTopics, "projects/p", 1, page->token).status(), HasCode(kInvalid))
+      << "another list's token";
 }
 
 TEST_F(AdminTest, PageSizesAndTokensAreChecked) {
@@ -184,15 +187,17 @@ TEST_F(AdminTest, LabelsAreChecked) {
   for (int i = 0; i < 65; ++i) (i < 64 ? l64 : l65)["k" + std::to_string(i)] = "v";
   l65.insert(l64.begin(), l64.end());
   int number = 0;
-  for (const Case& c : {Case{{{"key-1_x", "Value"}}, nullptr}, Case{{{"k\xc3\xa4se", ""}}, nullptr}, Case{{{"Upper", "v"}}, "key \"Upper\""},
-                        Case{{{"1a", "v"}}, "key \"1a\""}, Case{{{"", "v"}}, "does not conform"}, Case{{{"a b", "v"}}, "does not conform"},
+  for (const Case& c : {Case{{{"key-1_x", "Value"}}, nullptr}, Case{{{"k\xc3\xa4se", ""}}, nullptr},
+                        Case{{{"Upper", "v"}}, "key \"Upper\""}, Case{{{"1a", "v"}}, "key \"1a\""},
+                        Case{{{"", "v"}}, "does not conform"}, Case{{{"a b", "v"}}, "does not conform"},
                         Case{{{a63, a63}}, nullptr}, Case{{{a64, "v"}}, "does not conform"},
                         Case{{{"k", a64}}, "exceeds maximum value length 63 with a length of 64"}, Case{l64, nullptr},
                         Case{l65, "labels is too large. You passed 65"}}) {
     SCOPED_TRACE(++number);
     const absl::Status status = world_.Do(
         Method::kCreateTopic,
-        pubsub::CreateTopicRequest{.topic = {.name = World::Topic("top" + std::to_string(number)), .labels = c.labels, .unknown = {}}});
+        pubsub::CreateTopicRequest{
+            .topic = {.name = World::Topic("top" + std::to_string(number)), .labels = c.labels, .unknown = {}}});
     EXPECT_THAT(status, HasCode(c.text ? kInvalid : kOk));
     if (c.text) {
       EXPECT_THAT(status, SaysText(c.text));

@@ -35,7 +35,16 @@ void Broker::Stop(Instant now, Actions& out) { impl_->Stop(now, out); }
 const Counters& Broker::counters() const { return impl_->counters(); }
 
 Broker::Impl::Impl(Options options, trace::EventSink& sink)
-    : options_(std::move(options)), sink_(sink), catalog_(options_, sink), next_message_id_(options_.first_message_id) {}
+    : options_(std::move(options)),
+      sink_(sink),
+      catalog_(options_, sink),
+      next_message_id_(options_.first_message_id),
+      replayer_(catalog_, next_message_id_) {}
+
+void Broker::Impl::ReplayDone(Instant now) {
+  replayer_.Done(now);
+  for (Subscription* subscription : catalog_.Subscriptions()) UpdateWake(*subscription);
+}
 
 void Broker::Impl::OnCall(Instant now, CallId call, pubsub::Method method, pubsub::Request request, Actions& out) {
   using pubsub::Method;
@@ -53,8 +62,7 @@ void Broker::Impl::OnCall(Instant now, CallId call, pubsub::Method method, pubsu
       return CreateSubscription(call, std::get<pubsub::CreateSubscriptionRequest>(request).subscription, out);
     case Method::kGetSubscription: return GetSubscription(call, std::get<pubsub::NameRequest>(request).name, out);
     case Method::kListSubscriptions: return ListSubscriptions(call, std::get<pubsub::ListRequest>(request), out);
-    case Method::kDeleteSubscription:
-      return DeleteSubscription(call, std::get<pubsub::NameRequest>(request).name, out);
+    case Method::kDeleteSubscription: return DeleteSubscription(call, std::get<pubsub::NameRequest>(request).name, out);
     case Method::kPull: return Pull(now, call, std::get<pubsub::PullRequest>(request), out);
     case Method::kAcknowledge: {
       auto& ack = std::get<pubsub::AcknowledgeRequest>(request);
@@ -172,7 +180,8 @@ void Broker::Impl::Stop(Instant now, Actions& out) {
     });
   }
   pull_deadlines_.clear();
-  commits_.Persist({std::move(clean)}, [](Instant, Actions&) {}, out);
+  commits_.Persist(
+      {std::move(clean)}, [](Instant, Actions&) {}, out);
 }
 
 }  // namespace hopgap::broker

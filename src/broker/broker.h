@@ -18,8 +18,8 @@
 
 namespace hopgap::broker {
 
-enum class CallId : uint64_t {};     // a unary call in flight, named by the adapter, never reused
-enum class StreamId : uint64_t {};   // an open StreamingPull, likewise
+enum class CallId : uint64_t {};    // a unary call in flight, named by the adapter, never reused
+enum class StreamId : uint64_t {};  // an open StreamingPull, likewise
 
 // When a stream may be given its next response under exactly-once (design,
 // "Response policy").
@@ -48,11 +48,11 @@ using Actions = std::vector<Action>;
 // Counters that are promises made visible (`journal waits on the modack path`).
 struct Counters {
   uint64_t receipt_modacks = 0;
-  uint64_t modacks_that_waited_for_the_journal = 0;   // a longer lease raised the ceiling first
-  uint64_t send_bound_waits = 0;                      // a first delivery waited for B
+  uint64_t modacks_that_waited_for_the_journal = 0;  // a longer lease raised the ceiling first
+  uint64_t send_bound_waits = 0;                     // a first delivery waited for B
   uint64_t redeliveries = 0;
   uint64_t expired_leases = 0;
-  uint64_t refused_publishes = 0;                     // over the memory limit
+  uint64_t refused_publishes = 0;  // over the memory limit
 };
 
 // Cloud Pub/Sub's topics, subscriptions and leases, as plain logic: events and
@@ -65,8 +65,8 @@ struct Counters {
 class Broker {
  public:
   struct Options {
-    ClockAnchor anchor;                       // publish_time = wall of `now`
-    HashKey ack_id_key;                       // unforgeable ack ids; random in production
+    ClockAnchor anchor;  // publish_time = wall of `now`
+    HashKey ack_id_key;  // unforgeable ack ids; random in production
     uint64_t first_message_id = 1;
     ResponsePolicy response_policy = ResponsePolicy::kEager;
     // By project; `every_project` applies where there is no other.
@@ -74,11 +74,11 @@ class Broker {
     std::shared_ptr<const Delays> every_project;
     Duration pull_wait = std::chrono::seconds{10};  // a blocking Pull answers empty after this
     size_t messages_per_response_max = 1000;
-    size_t bytes_per_response_max = 3'500'000;      // python's client takes 4 MiB
-    size_t retained_bytes_max = size_t{4} << 30;    // beyond: Publish is RESOURCE_EXHAUSTED
-    size_t streams_max = 10'000;                    // beyond: RESOURCE_EXHAUSTED
-    size_t waiting_pulls_max = 10'000;              // beyond: RESOURCE_EXHAUSTED
-    size_t held_max = 1'000'000;                    // requests and replies held by delays; beyond: RESOURCE_EXHAUSTED
+    size_t bytes_per_response_max = 3'500'000;    // python's client takes 4 MiB
+    size_t retained_bytes_max = size_t{4} << 30;  // beyond: Publish is RESOURCE_EXHAUSTED
+    size_t streams_max = 10'000;                  // beyond: RESOURCE_EXHAUSTED
+    size_t waiting_pulls_max = 10'000;            // beyond: RESOURCE_EXHAUSTED
+    size_t held_max = 1'000'000;                  // requests and replies held by delays; beyond: RESOURCE_EXHAUSTED
   };
 
   // `sink` outlives the broker.
@@ -103,7 +103,7 @@ class Broker {
   void OnWriteDone(Instant now, StreamId stream, Actions& out);
 
   void OnPersisted(Instant now, PersistToken token, Actions& out);
-  void OnDeadline(Instant now, Actions& out);          // idempotent; early calls do nothing
+  void OnDeadline(Instant now, Actions& out);  // idempotent; early calls do nothing
   std::optional<Instant> NextDeadline() const;
 
   // Refuses new work, closes streams with UNAVAILABLE, answers waiting pulls,

@@ -174,7 +174,8 @@ std::string Catalog::PageToken(std::string_view prefix, std::string_view last) c
 
 absl::StatusOr<std::string> Catalog::ParsePageToken(std::string_view prefix, std::string_view token) const {
   std::string bytes;
-  if (!absl::WebSafeBase64Unescape(ToAbsl(token), &bytes) || bytes.size() < kTokenChecksumBytes) return BadPageToken(token);
+  if (!absl::WebSafeBase64Unescape(ToAbsl(token), &bytes) || bytes.size() < kTokenChecksumBytes)
+    return BadPageToken(token);
   std::string last = StrCat(prefix, std::string_view(bytes).substr(0, bytes.size() - kTokenChecksumBytes));
   if (PageToken(prefix, last) != token) return BadPageToken(token);
   return last;

@@ -23,13 +23,13 @@ struct Topic {
   const Incarnation id;
   pubsub::Topic value;
   TopicLog log;
-  std::vector<Subscription*> subscriptions;   // in the order of creation
+  std::vector<Subscription*> subscriptions;  // in the order of creation
   std::string project;
   uint16_t place = 0;
   const Delays* delays = nullptr;
-  uint64_t arrivals = 0;                      // messages that ever came, in the order in which they did
-  Instant keyed_due{Duration::min()};         // the latest due of a held request with an ordering key
-  bool deleted = false;                       // by name; lives on while a subscription does
+  uint64_t arrivals = 0;               // messages that ever came, in the order in which they did
+  Instant keyed_due{Duration::min()};  // the latest due of a held request with an ordering key
+  bool deleted = false;                // by name; lives on while a subscription does
 };
 
 // One page of a list: names in order, and where the next page begins.

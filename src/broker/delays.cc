@@ -1,6 +1,5 @@
 #include "broker/delays.h"
 
-
 #include <algorithm>
 
 #include "base/draw.h"
@@ -77,7 +76,8 @@ DrawKey DrawKeyFor(std::optional<std::string_view> draw_attribute, std::string_v
   if (draw_attribute) {
     const size_t dot = draw_attribute->find('.');
     const auto hop = ParseNumber<uint64_t>(draw_attribute->substr(0, dot));
-    const auto slot = dot == std::string_view::npos ? std::nullopt : ParseNumber<uint64_t>(draw_attribute->substr(dot + 1));
+    const auto slot =
+        dot == std::string_view::npos ? std::nullopt : ParseNumber<uint64_t>(draw_attribute->substr(dot + 1));
     if (hop && slot) return {.hop = *hop, .slot = *slot, .from_message = true};
   }
   return {.hop = HashName(topic), .slot = arrival, .from_message = false};
@@ -86,8 +86,8 @@ DrawKey DrawKeyFor(std::optional<std::string_view> draw_attribute, std::string_v
 Duration Delays::Draw(bool exactly_once, Leg leg, const DrawKey& key, uint64_t attempt) const {
   const uint64_t leg_key = Mix(options_.seed, key.hop, static_cast<uint64_t>(leg));
   const bool stratified = key.from_message && attempt == 0 && key.slot < options_.strata;
-  const uint64_t fraction = stratified ? StratifiedFraction(leg_key, options_.strata, key.slot)
-                                       : FractionOf(Mix(leg_key, key.slot, attempt));
+  const uint64_t fraction =
+      stratified ? StratifiedFraction(leg_key, options_.strata, key.slot) : FractionOf(Mix(leg_key, key.slot, attempt));
   return options_.profile.Table(exactly_once, leg).At(fraction) + options_.planted[static_cast<size_t>(leg)];
 }
 

@@ -22,8 +22,8 @@ std::string_view LegName(Leg leg);  // "publish_before_commit", ... as in profil
 class QuantileTable {
  public:
   struct Point {
-    uint64_t fraction = 0;   // of 2^53, rising
-    Duration delay{0};       // not falling, >= 0
+    uint64_t fraction = 0;  // of 2^53, rising
+    Duration delay{0};      // not falling, >= 0
   };
   QuantileTable() = default;  // always 0
   // InvalidArgument, naming the point, unless the points rise from fraction 0
@@ -31,7 +31,7 @@ class QuantileTable {
   static absl::StatusOr<QuantileTable> Make(std::vector<Point> points);
 
   Duration At(uint64_t fraction) const;
-  Duration Mean() const;      // of the distribution the table describes
+  Duration Mean() const;  // of the distribution the table describes
   bool zero() const { return points_.empty(); }
 
  private:
@@ -51,7 +51,7 @@ struct Profile {
 struct DrawKey {
   uint64_t hop = 0;
   uint64_t slot = 0;
-  bool from_message = false;   // the attribute was there and well-formed
+  bool from_message = false;  // the attribute was there and well-formed
 };
 DrawKey DrawKeyFor(std::optional<std::string_view> draw_attribute, std::string_view topic, uint64_t arrival);
 

@@ -25,10 +25,11 @@ TEST(QuantileTableTest, PointsMustRise) {
     std::vector<QuantileTable::Point> points;
     const char* text;
   };
-  for (const Case& c : {Case{{}, "at least one point"}, Case{{{5, 1ns}}, "point 0: the first fraction must be 0"},
-                        Case{{{0, -1ns}}, "point 0: the delay is negative"}, Case{{{0, 2ns}, {9, 1ns}}, "point 1: the delay falls"},
-                        Case{{{0, 1ns}, {0, 1ns}}, "point 1: the fraction does not rise"},
-                        Case{{{0, 1ns}, {kFractionOne + 1, 1ns}}, "point 1: the fraction is above 1"}}) {
+  for (const Case& c :
+       {Case{{}, "at least one point"}, Case{{{5, 1ns}}, "point 0: the first fraction must be 0"},
+        Case{{{0, -1ns}}, "point 0: the delay is negative"}, Case{{{0, 2ns}, {9, 1ns}}, "point 1: the delay falls"},
+        Case{{{0, 1ns}, {0, 1ns}}, "point 1: the fraction does not rise"},
+        Case{{{0, 1ns}, {kFractionOne + 1, 1ns}}, "point 1: the fraction is above 1"}}) {
     const auto table = QuantileTable::Make(c.points);
     EXPECT_THAT(table.status(), HasCode(kInvalid));
     EXPECT_THAT(table.status(), SaysText(c.text));
@@ -70,7 +71,9 @@ TEST(DelaysTest, ADrawIsAFunctionOfItsKeyAlone) {
   options.seed = 8;
   const Delays other(options);
   const DrawKey key{.hop = 1, .slot = 3, .from_message = true}, next{.hop = 1, .slot = 4, .from_message = true};
-  const auto draw = [&](const Delays& d, Leg leg, const DrawKey& k, uint64_t attempt) { return d.Draw(false, leg, k, attempt); };
+  const auto draw = [&](const Delays& d, Leg leg, const DrawKey& k, uint64_t attempt) {
+    return d.Draw(false, leg, k, attempt);
+  };
   EXPECT_EQ(draw(delays, Leg::kAck, key, 0), draw(same, Leg::kAck, key, 0));
   EXPECT_NE(draw(delays, Leg::kAck, key, 0), draw(other, Leg::kAck, key, 0));
   EXPECT_NE(draw(delays, Leg::kAck, key, 0), draw(delays, Leg::kModack, key, 0));
@@ -122,9 +125,11 @@ class AddedDelayTest : public ::testing::Test {
     ASSERT_TRUE(world_.CreateSubscription("std", "top", false).ok());
   }
   static Message Traced(const std::string& slot = "1.0", const std::string& ordering_key = "") {
-    return Message::Make("m", {{std::string(pubsub::kDrawAttribute), slot},
-                               {std::string(pubsub::kTraceparentAttribute), "00-0102030405060708090a0b0c0d0e0f10-1112131415161718-01"}},
-                         ordering_key);
+    return Message::Make(
+        "m",
+        {{std::string(pubsub::kDrawAttribute), slot},
+         {std::string(pubsub::kTraceparentAttribute), "00-0102030405060708090a0b0c0d0e0f10-1112131415161718-01"}},
+        ordering_key);
   }
   Duration AnswerAfter(CallId call, Instant since) {
     world_.Advance(2s);
@@ -154,8 +159,8 @@ TEST_F(AddedDelayTest, EveryLegMovesWhatItNames) {
   EXPECT_EQ(world_.Log(std).at[1], kStart + 40ms);
   ASSERT_THAT(world_.Log(eos).at, SizeIs(2));
   EXPECT_EQ(world_.Log(eos).at[1], kStart + 310ms);
-  EXPECT_EQ(world_.Log(std).Messages()[0].message.publish_time(),
-            (WallTime{Duration{1'700'000'000'010'000'000}})) << "when its commit began";
+  EXPECT_EQ(world_.Log(std).Messages()[0].message.publish_time(), (WallTime{Duration{1'700'000'000'010'000'000}}))
+      << "when its commit began";
 
   const Instant modacked = world_.now;
   const CallId modack = world_.StartModify("eos", AckIdsOf(world_.Log(eos).Messages()), 60);
@@ -165,9 +170,10 @@ TEST_F(AddedDelayTest, EveryLegMovesWhatItNames) {
   EXPECT_EQ(AnswerAfter(ack, acked), 500ms);
   const Instant acked_std = world_.now;
   EXPECT_EQ(AnswerAfter(world_.StartAck("std", AckIdsOf(world_.Log(std).Messages())), acked_std), 50ms);
-  EXPECT_THAT(Added(), ElementsAre(std::pair(Leg::kPublishBefore, 10ms), std::pair(Leg::kPublishAfter, 20ms),
-                                   std::pair(Leg::kDeliver, 300ms), std::pair(Leg::kDeliver, 30ms),
-                                   std::pair(Leg::kModack, 400ms), std::pair(Leg::kAck, 500ms), std::pair(Leg::kAck, 50ms)));
+  EXPECT_THAT(Added(),
+              ElementsAre(std::pair(Leg::kPublishBefore, 10ms), std::pair(Leg::kPublishAfter, 20ms),
+                          std::pair(Leg::kDeliver, 300ms), std::pair(Leg::kDeliver, 30ms),
+                          std::pair(Leg::kModack, 400ms), std::pair(Leg::kAck, 500ms), std::pair(Leg::kAck, 50ms)));
 }
 
 // The state changes at arrival: only the answer is late.
@@ -210,10 +216,15 @@ TEST_F(AddedDelayTest, AStreamsConfirmationIsHeldToo) {
 }
 
 TEST_F(AddedDelayTest, DelaysApplyByProject) {
-  ASSERT_TRUE(world_.Do(pubsub::Method::kCreateTopic,
-                        pubsub::CreateTopicRequest{.topic = {.name = "projects/q/topics/top", .labels = {}, .unknown = {}}}).ok());
-  EXPECT_TRUE(world_.Do(pubsub::Method::kPublish,
-                        pubsub::PublishRequest{.topic = "projects/q/topics/top", .messages = {Traced()}, .wire_size = 9}).ok());
+  ASSERT_TRUE(
+      world_
+          .Do(pubsub::Method::kCreateTopic,
+              pubsub::CreateTopicRequest{.topic = {.name = "projects/q/topics/top", .labels = {}, .unknown = {}}})
+          .ok());
+  EXPECT_TRUE(world_
+                  .Do(pubsub::Method::kPublish,
+                      pubsub::PublishRequest{.topic = "projects/q/topics/top", .messages = {Traced()}, .wire_size = 9})
+                  .ok());
   EXPECT_THAT(Added(), IsEmpty());
 }
 
@@ -258,7 +269,8 @@ TEST_F(AddedDelayTest, HeldBytesCountAsRetained) {
   World world(options);
   ASSERT_TRUE(world.CreateTopic("top").ok());
   world.StartPublish("top", {Message::Make(std::string(400, 'x'), {})});
-  EXPECT_THAT(world.Await(world.StartPublish("top", {Message::Make(std::string(400, 'x'), {})})).status, HasCode(kExhausted));
+  EXPECT_THAT(world.Await(world.StartPublish("top", {Message::Make(std::string(400, 'x'), {})})).status,
+              HasCode(kExhausted));
   world.Advance(10ms);
   world.StartPublish("top", {Message::Make(std::string(400, 'x'), {})});
 }
@@ -299,7 +311,8 @@ TEST_F(DrawnDelayTest, OfSeveralIdsTheLargestHoldsForAll) {
   const auto ids = AckIdsOf(world_.Log(eos).Messages());
   ASSERT_THAT(ids, SizeIs(2));
   const Instant start = world_.now;
-  EXPECT_EQ(AnswerAfter(world_.StartModify("eos", ids, 60), start), std::max(Draw(Leg::kModack, 0), Draw(Leg::kModack, 1)));
+  EXPECT_EQ(AnswerAfter(world_.StartModify("eos", ids, 60), start),
+            std::max(Draw(Leg::kModack, 0), Draw(Leg::kModack, 1)));
 }
 
 TEST_F(DrawnDelayTest, TheAttemptCountsEarlierDrawsOfTheLeg) {

@@ -52,8 +52,11 @@ void Broker::Impl::Return(Instant now, Subscription& subscription, Sequence sequ
   const LoggedMessage& message = *subscription.topic.log.Find(sequence);
   if (message.key != trace::MessageKey{}) {
     const std::string ack_id = FormatAckId(options_.ack_id_key, {subscription.id, sequence, delivery.generation});
-    Trace(message.key, {.at = now, .delivery = trace::DeliveryKey(ack_id), .value = nacked ? 1 : 0,
-                        .what = trace::What::kReturned, .place = subscription.place});
+    Trace(message.key, {.at = now,
+                        .delivery = trace::DeliveryKey(ack_id),
+                        .value = nacked ? 1 : 0,
+                        .what = trace::What::kReturned,
+                        .place = subscription.place});
   }
   const Duration delay = DrawDeliver(now, subscription, sequence);
   subscription.MakeDeliverable(sequence, now, now + delay);
@@ -66,8 +69,11 @@ Duration Broker::Impl::DrawDeliver(Instant now, Subscription& subscription, Sequ
   const Duration delay =
       subscription.delays->Draw(subscription.exactly_once(), Leg::kDeliver, message.draw, delivery.deliver_draws++);
   if (delay > Duration{0}) {
-    Trace(message.key, {.at = now, .value = delay.count(), .what = trace::What::kDelayAdded,
-                        .place = subscription.place, .count = static_cast<uint16_t>(Leg::kDeliver)});
+    Trace(message.key, {.at = now,
+                        .value = delay.count(),
+                        .what = trace::What::kDelayAdded,
+                        .place = subscription.place,
+                        .count = static_cast<uint16_t>(Leg::kDeliver)});
   }
   return delay;
 }
@@ -156,17 +162,19 @@ pubsub::ReceivedMessage Broker::Impl::Send(Instant now, Subscription& subscripti
                                            const Stream* stream, size_t count) {
   const LoggedMessage& message = *subscription.topic.log.Find(sequence);
   const bool held = subscription.Find(sequence)->held_after_restart;
-  const Generation generation =
-      subscription.StartLease(sequence, now, lease, stream ? std::optional(stream->id) : std::nullopt,
-                              stream ? stream->responses : 0);
+  const Generation generation = subscription.StartLease(
+      sequence, now, lease, stream ? std::optional(stream->id) : std::nullopt, stream ? stream->responses : 0);
   if (generation > 1 && !held) ++counters_.redeliveries;
   pubsub::ReceivedMessage received{.ack_id = FormatAckId(options_.ack_id_key, {subscription.id, sequence, generation}),
                                    .message = message.message,
                                    .delivery_attempt = 0};
   if (message.key != trace::MessageKey{}) {
-    Trace(message.key, {.at = now, .delivery = trace::DeliveryKey(received.ack_id),
-                        .rpc = stream ? stream->responses : 0, .what = trace::What::kWritten,
-                        .place = subscription.place, .stream = stream ? stream->ordinal : uint16_t{0},
+    Trace(message.key, {.at = now,
+                        .delivery = trace::DeliveryKey(received.ack_id),
+                        .rpc = stream ? stream->responses : 0,
+                        .what = trace::What::kWritten,
+                        .place = subscription.place,
+                        .stream = stream ? stream->ordinal : uint16_t{0},
                         .count = static_cast<uint16_t>(count)});
   }
   return received;
@@ -177,15 +185,16 @@ void Broker::Impl::JournalAhead(Instant now, Subscription& subscription, Actions
   if (!subscription.exactly_once() || !subscription.Wants()) return;
   if (subscription.awaits_generation() && subscription.ready() < kGenerationsPerGroup) {
     const std::vector<AckedDelivery> next = subscription.TakeAwaitingGeneration(kGenerationsPerGroup);
-    commits_.Persist({Redelivered{.subscription = subscription.id, .deliveries = next}},
-                     [this, id = subscription.id, next](Instant at, Actions& then) {
-                       Subscription* owner = catalog_.FindSubscription(id);
-                       if (owner == nullptr) return;
-                       owner->OnGenerations(next);
-                       Advance(at, *owner);
-                       Dispatch(at, *owner, then);
-                     },
-                     out);
+    commits_.Persist(
+        {Redelivered{.subscription = subscription.id, .deliveries = next}},
+        [this, id = subscription.id, next](Instant at, Actions& then) {
+          Subscription* owner = catalog_.FindSubscription(id);
+          if (owner == nullptr) return;
+          owner->OnGenerations(next);
+          Advance(at, *owner);
+          Dispatch(at, *owner, then);
+        },
+        out);
   }
   const std::deque<Sequence>& waiting = subscription.awaiting_bound();
   SendBound& bound = subscription.bound;
@@ -193,15 +202,16 @@ void Broker::Impl::JournalAhead(Instant now, Subscription& subscription, Actions
   const auto prefix = static_cast<std::ptrdiff_t>(std::min(waiting.size(), options_.messages_per_response_max));
   const Sequence needed = *std::max_element(waiting.begin(), waiting.begin() + prefix) + 1;
   const Sequence raised = bound.Raise(needed, now);
-  commits_.Persist({SendBoundRaised{.subscription = subscription.id, .bound = raised}},
-                   [this, id = subscription.id, raised](Instant at, Actions& then) {
-                     Subscription* owner = catalog_.FindSubscription(id);
-                     if (owner == nullptr) return;
-                     counters_.send_bound_waits += owner->OnBoundDurable(raised);
-                     Advance(at, *owner);
-                     Dispatch(at, *owner, then);
-                   },
-                   out);
+  commits_.Persist(
+      {SendBoundRaised{.subscription = subscription.id, .bound = raised}},
+      [this, id = subscription.id, raised](Instant at, Actions& then) {
+        Subscription* owner = catalog_.FindSubscription(id);
+        if (owner == nullptr) return;
+        counters_.send_bound_waits += owner->OnBoundDurable(raised);
+        Advance(at, *owner);
+        Dispatch(at, *owner, then);
+      },
+      out);
 }
 
 // A pull that asked not to wait still gets what a commit under way sets free.
@@ -223,15 +233,16 @@ void Broker::Impl::EnsureCeiling(Subscription& subscription, Duration length, Ac
   if (!subscription.exactly_once() || length <= subscription.ceiling) return;
   const Duration raised = std::max(length, subscription.ceiling_floor);
   subscription.ceiling = raised;
-  commits_.Persist({LeaseCeilingRaised{.subscription = subscription.id, .ceiling = raised}},
-                   [this, id = subscription.id, raised](Instant at, Actions& then) {
-                     Subscription* owner = catalog_.FindSubscription(id);
-                     if (owner == nullptr) return;
-                     owner->ceiling_durable = std::max(owner->ceiling_durable, raised);
-                     Advance(at, *owner);
-                     Dispatch(at, *owner, then);
-                   },
-                   out);
+  commits_.Persist(
+      {LeaseCeilingRaised{.subscription = subscription.id, .ceiling = raised}},
+      [this, id = subscription.id, raised](Instant at, Actions& then) {
+        Subscription* owner = catalog_.FindSubscription(id);
+        if (owner == nullptr) return;
+        owner->ceiling_durable = std::max(owner->ceiling_durable, raised);
+        Advance(at, *owner);
+        Dispatch(at, *owner, then);
+      },
+      out);
 }
 
 }  // namespace hopgap::broker

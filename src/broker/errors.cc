@@ -1,6 +1,5 @@
 #include "broker/errors.h"
 
-
 #include "base/text.h"
 #include "pubsub/limits.h"
 #include "pubsub/names.h"
@@ -60,8 +59,7 @@ absl::Status BadPageToken(std::string_view token) {
 }
 
 absl::Status BadArgument(std::string_view argument) {
-  return InvalidArgumentError(
-      StrCat("You have passed an invalid argument to the service (argument=", argument, ")."));
+  return InvalidArgumentError(StrCat("You have passed an invalid argument to the service (argument=", argument, ")."));
 }
 
 absl::Status Stopping() { return absl::UnavailableError("The server is stopping."); }

@@ -44,9 +44,9 @@ TEST_F(EventTest, TheLifeOfOneMessage) {
   world_.now += 1ms;
   world_.PersistAll();
   ASSERT_TRUE(world_.Await(ack).status.ok());
-  ASSERT_THAT(Kinds(), ElementsAre(What::kAccepted, What::kCommitted, What::kPublishReplied, What::kWritten, What::kLeaseRead,
-                                   What::kLeaseApplied, What::kLeaseReplied, What::kAckRead, What::kAckCommitted,
-                                   What::kAckReplied));
+  ASSERT_THAT(Kinds(), ElementsAre(What::kAccepted, What::kCommitted, What::kPublishReplied, What::kWritten,
+                                   What::kLeaseRead, What::kLeaseApplied, What::kLeaseReplied, What::kAckRead,
+                                   What::kAckCommitted, What::kAckReplied));
   const uint64_t delivery = trace::DeliveryKey(id);
   for (size_t i = 0; i < world_.sink.events.size(); ++i) {
     const trace::Event& event = world_.sink.events[i];
@@ -97,7 +97,8 @@ TEST_F(EventTest, AResponseIsNumberedAndCounted) {
 
 TEST_F(EventTest, AMessageWithoutAGoodTraceContextIsNotRecorded) {
   world_.Open("eos");
-  world_.StartPublish("top", {Message::Make("m", {}), Traced("nonsense"), Traced("00-00000000000000000000000000000000-1112131415161718-01")});
+  world_.StartPublish("top", {Message::Make("m", {}), Traced("nonsense"),
+                              Traced("00-00000000000000000000000000000000-1112131415161718-01")});
   EXPECT_THAT(world_.sink.events, IsEmpty());
 }
 

@@ -14,18 +14,19 @@
 #include "broker/commits.h"
 #include "broker/held.h"
 #include "broker/lease_request.h"
+#include "broker/replayer.h"
 
 namespace hopgap::broker {
 
 // The broker's parts put together. Its methods stand in several files, by what
 // they answer: broker.cc (calls, time, stop), admin.cc (resources), publish.cc,
 // acks.cc (Acknowledge, ModifyAckDeadline), streams.cc, deliver.cc (who gets
-// what, Pull), replay.cc.
+// what, Pull).
 class Broker::Impl {
  public:
   Impl(Options options, trace::EventSink& sink);
 
-  absl::Status Replay(const pubsub::Bytes& record);
+  absl::Status Replay(const pubsub::Bytes& record) { return replayer_.Apply(record); }
   void ReplayDone(Instant now);
   void OnCall(Instant now, CallId call, pubsub::Method method, pubsub::Request request, Actions& out);
   void OnCallCancelled(Instant now, CallId call, Actions& out);
@@ -127,20 +128,6 @@ class Broker::Impl {
   void EnsureCeiling(Subscription& subscription, Duration length, Actions& out);
   bool Gated(const Subscription& subscription) const;
 
-  // replay.cc
-  absl::Status Apply(TopicCreated& record);
-  absl::Status Apply(TopicDeleted& record);
-  absl::Status Apply(SubscriptionCreated& record);
-  absl::Status Apply(SubscriptionDeleted& record);
-  absl::Status Apply(Published& record);
-  absl::Status Apply(Acked& record);
-  absl::Status Apply(Redelivered& record);
-  absl::Status Apply(SendBoundRaised& record);
-  absl::Status Apply(LeaseCeilingRaised& record);
-  absl::Status Apply(Nacked& record);
-  absl::Status Apply(LeaseLength& record);
-  absl::Status Apply(CleanStop& record);
-
   const Options options_;
   trace::EventSink& sink_;
   Catalog catalog_;
@@ -149,20 +136,16 @@ class Broker::Impl {
   Counters counters_;
 
   uint64_t next_message_id_;
-  size_t held_publish_bytes_ = 0;      // of requests that a delay holds before they are in a log
-  size_t holds_ = 0;                   // calls that have a place in held_, or will
+  Replayer replayer_;
+  size_t held_publish_bytes_ = 0;  // of requests that a delay holds before they are in a log
+  size_t holds_ = 0;               // calls that have a place in held_, or will
   bool stopping_ = false;
-
-  // Calls without an answer, and where a Pull waits (0: it does not).
-  absl::flat_hash_map<CallId, Incarnation> calls_;
+  absl::flat_hash_map<CallId, Incarnation> calls_;  // without an answer; where a Pull waits (0: it does not)
   size_t waiting_pulls_ = 0;
-  std::deque<std::pair<Instant, CallId>> pull_deadlines_;   // in order: every wait is as long
-
+  std::deque<std::pair<Instant, CallId>> pull_deadlines_;  // in order: every wait is as long
   absl::flat_hash_map<StreamId, Incarnation> streams_;
-  // Their subscription is gone and their last write is not done.
-  absl::flat_hash_map<StreamId, absl::Status> orphans_;
-  std::set<std::pair<Instant, Incarnation>> wakes_;         // when a subscription has something to do
-  std::optional<std::vector<CleanStop::Lease>> clean_stop_;  // replay: the last record, if it is one
+  absl::flat_hash_map<StreamId, absl::Status> orphans_;  // subscription gone, last write not done
+  std::set<std::pair<Instant, Incarnation>> wakes_;      // when a subscription has something to do
 };
 
 }  // namespace hopgap::broker

@@ -1,6 +1,5 @@
 #include "broker/journal_record.h"
 
-
 #include "base/text.h"
 #include "pubsub/wire.h"
 
@@ -30,9 +29,9 @@ enum class RecordType : uint64_t {
   kCleanStop,
 };
 constexpr uint32_t kType = 1;
-constexpr uint32_t kOwner = 2;     // incarnation of the topic or subscription
-constexpr uint32_t kValue = 3;     // resource, delivery, message or lease, possibly repeated
-constexpr uint32_t kNumber = 4;    // first sequence, bound or length
+constexpr uint32_t kOwner = 2;   // incarnation of the topic or subscription
+constexpr uint32_t kValue = 3;   // resource, delivery, message or lease, possibly repeated
+constexpr uint32_t kNumber = 4;  // first sequence, bound or length
 constexpr uint32_t kTopic = 5;
 constexpr uint32_t kSendBound = 6;
 constexpr uint32_t kCeiling = 7;
@@ -107,9 +106,7 @@ struct Encoder {
     if (!text.empty()) slices.emplace_back(std::move(text));
     return slices;
   }
-  Slices operator()(const Acked& r) const {
-    return EncodeDeliveries(RecordType::kAcked, r.subscription, r.deliveries);
-  }
+  Slices operator()(const Acked& r) const { return EncodeDeliveries(RecordType::kAcked, r.subscription, r.deliveries); }
   Slices operator()(const Redelivered& r) const {
     return EncodeDeliveries(RecordType::kRedelivered, r.subscription, r.deliveries);
   }
@@ -199,8 +196,8 @@ absl::StatusOr<Record> WithDeliveries(const Fields& fields) {
 
 absl::Status CheckOneValue(const Fields& fields) {
   if (fields.values.size() == 1) return absl::OkStatus();
-  return absl::DataLossError(StrCat("journal record of type ", fields.type, " has ", fields.values.size(),
-                                          " values instead of one"));
+  return absl::DataLossError(
+      StrCat("journal record of type ", fields.type, " has ", fields.values.size(), " values instead of one"));
 }
 
 absl::StatusOr<Record> ReadTopicCreated(const Fields& fields) {
@@ -270,8 +267,8 @@ absl::StatusOr<Record> DecodeRecord(Bytes wire) {
     case RecordType::kSendBoundRaised:
       return Record(SendBoundRaised{.subscription = fields->owner, .bound = fields->number});
     case RecordType::kLeaseCeilingRaised:
-      return Record(LeaseCeilingRaised{.subscription = fields->owner,
-                                       .ceiling = Duration{static_cast<int64_t>(fields->number)}});
+      return Record(
+          LeaseCeilingRaised{.subscription = fields->owner, .ceiling = Duration{static_cast<int64_t>(fields->number)}});
     case RecordType::kNacked: return WithDeliveries<Nacked>(*fields);
     case RecordType::kLeaseLength: return ReadLeaseLength(*fields);
     case RecordType::kCleanStop: return ReadCleanStop(*fields);

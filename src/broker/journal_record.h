@@ -18,46 +18,83 @@ namespace hopgap::broker {
 // Resources are named in the journal by incarnation: a number never used twice,
 // so that a topic deleted and made again is another topic.
 using Incarnation = uint64_t;
-using Sequence = uint64_t;      // of a message within its topic's incarnation, from 0
-using Generation = uint32_t;    // of a delivery of one message to one subscription, from 1
+using Sequence = uint64_t;    // of a message within its topic's incarnation, from 0
+using Generation = uint32_t;  // of a delivery of one message to one subscription, from 1
 
 // The journal's records. Each is one tagged-varint message, so that a field may
 // be added (an older reader skips it); a record type that the reader does not
 // know is an error, as it would rebuild a wrong state.
-struct TopicCreated { Incarnation topic; pubsub::Topic value; };
-struct TopicDeleted { Incarnation topic; };
+struct TopicCreated {
+  Incarnation topic;
+  pubsub::Topic value;
+};
+struct TopicDeleted {
+  Incarnation topic;
+};
 struct SubscriptionCreated {
   Incarnation subscription;
   Incarnation topic;
-  Sequence first;               // the first sequence it will receive
-  Sequence send_bound;          // exactly-once only
-  Duration lease_ceiling;       // exactly-once only
+  Sequence first;          // the first sequence it will receive
+  Sequence send_bound;     // exactly-once only
+  Duration lease_ceiling;  // exactly-once only
   pubsub::Subscription value;
 };
-struct SubscriptionDeleted { Incarnation subscription; };
+struct SubscriptionDeleted {
+  Incarnation subscription;
+};
 // Accepted messages, as they will be delivered (message id and publish time in).
-struct Published { Incarnation topic; Sequence first; std::vector<pubsub::Message> messages; };
-struct AckedDelivery { Sequence sequence; Generation generation; };
-struct Acked { Incarnation subscription; std::vector<AckedDelivery> deliveries; };
+struct Published {
+  Incarnation topic;
+  Sequence first;
+  std::vector<pubsub::Message> messages;
+};
+struct AckedDelivery {
+  Sequence sequence;
+  Generation generation;
+};
+struct Acked {
+  Incarnation subscription;
+  std::vector<AckedDelivery> deliveries;
+};
 // Awaited before a delivery of generation >= 2 is written.
-struct Redelivered { Incarnation subscription; std::vector<AckedDelivery> deliveries; };
+struct Redelivered {
+  Incarnation subscription;
+  std::vector<AckedDelivery> deliveries;
+};
 // B: no message of this subscription with sequence >= bound was ever sent.
-struct SendBoundRaised { Incarnation subscription; Sequence bound; };
+struct SendBoundRaised {
+  Incarnation subscription;
+  Sequence bound;
+};
 // L: no lease of this subscription is longer.
-struct LeaseCeilingRaised { Incarnation subscription; Duration ceiling; };
-struct Nacked { Incarnation subscription; std::vector<AckedDelivery> deliveries; };      // lazy
+struct LeaseCeilingRaised {
+  Incarnation subscription;
+  Duration ceiling;
+};
+struct Nacked {
+  Incarnation subscription;
+  std::vector<AckedDelivery> deliveries;
+};  // lazy
 // Lazy, and never needed: a hold lasts L, whatever a lease was. Nothing writes it
 // yet; replay reads it and goes on.
-struct LeaseLength { Incarnation subscription; AckedDelivery delivery; Duration length; };
+struct LeaseLength {
+  Incarnation subscription;
+  AckedDelivery delivery;
+  Duration length;
+};
 // Exact leases at a clean stop: the next start holds only these. Void as soon as
 // any record follows.
 struct CleanStop {
-  struct Lease { Incarnation subscription; AckedDelivery delivery; Duration remaining; };
+  struct Lease {
+    Incarnation subscription;
+    AckedDelivery delivery;
+    Duration remaining;
+  };
   std::vector<Lease> leases;
 };
 
-using Record = std::variant<TopicCreated, TopicDeleted, SubscriptionCreated, SubscriptionDeleted, Published,
-                            Acked, Redelivered, SendBoundRaised, LeaseCeilingRaised, Nacked, LeaseLength, CleanStop>;
+using Record = std::variant<TopicCreated, TopicDeleted, SubscriptionCreated, SubscriptionDeleted, Published, Acked,
+                            Redelivered, SendBoundRaised, LeaseCeilingRaised, Nacked, LeaseLength, CleanStop>;
 
 // Message bodies are slices of their own: nothing is copied.
 pubsub::Slices EncodeRecord(const Record& record);

@@ -24,10 +24,13 @@ std::vector<Record> OneOfEach() {
   return {
       TopicCreated{.topic = 1, .value = {.name = World::Topic("top"), .labels = {{"k", "v"}}, .unknown = {}}},
       TopicDeleted{.topic = ~0ull},
-      SubscriptionCreated{.subscription = 2, .topic = 1, .first = 3, .send_bound = 4, .lease_ceiling = 60s, .value = subscription},
+      SubscriptionCreated{
+          .subscription = 2, .topic = 1, .first = 3, .send_bound = 4, .lease_ceiling = 60s, .value = subscription},
       SubscriptionDeleted{.subscription = 2},
-      Published{.topic = 1, .first = 7, .messages = {pubsub::Message::Make("a", {{"k", "v"}}).Accepted("12", WallTime{Duration{99}}),
-                                                    pubsub::Message::Make("b", {})}},
+      Published{.topic = 1,
+                .first = 7,
+                .messages = {pubsub::Message::Make("a", {{"k", "v"}}).Accepted("12", WallTime{Duration{99}}),
+                             pubsub::Message::Make("b", {})}},
       Published{.topic = 1, .first = 9, .messages = {}},
       Acked{.subscription = 2, .deliveries = deliveries},
       Redelivered{.subscription = 2, .deliveries = deliveries},
@@ -35,7 +38,8 @@ std::vector<Record> OneOfEach() {
       LeaseCeilingRaised{.subscription = 2, .ceiling = 600s},
       Nacked{.subscription = 2, .deliveries = deliveries},
       LeaseLength{.subscription = 2, .delivery = {5, 6}, .length = 7s},
-      CleanStop{.leases = {{.subscription = 2, .delivery = {5, 6}, .remaining = 7s}, {.subscription = 3, .delivery = {0, 1}, .remaining = 1ns}}},
+      CleanStop{.leases = {{.subscription = 2, .delivery = {5, 6}, .remaining = 7s},
+                           {.subscription = 3, .delivery = {0, 1}, .remaining = 1ns}}},
       CleanStop{},
   };
 }
@@ -128,7 +132,8 @@ TEST(JournalRecordTest, ABodyIsNotCopied) {
   const pubsub::Message message = pubsub::Message::Make(std::string(1'000'000, 'x'), {}).Accepted("1", WallTime{});
   const pubsub::Slices slices = EncodeRecord(Published{.topic = 1, .first = 0, .messages = {message}});
   const char* body = message.wire_slices()[0].view().data();
-  EXPECT_TRUE(std::any_of(slices.begin(), slices.end(), [body](const pubsub::Bytes& b) { return b.view().data() == body; }));
+  EXPECT_TRUE(
+      std::any_of(slices.begin(), slices.end(), [body](const pubsub::Bytes& b) { return b.view().data() == body; }));
 }
 
 TEST(JournalRecordTest, ABadMessageInsideIsAnError) {

@@ -1,6 +1,5 @@
 #include "broker/labels.h"
 
-
 #include <algorithm>
 #include <string_view>
 
@@ -34,13 +33,13 @@ absl::Status CheckLabels(const std::map<std::string, std::string>& labels) {
   for (const auto& [key, value] : labels) {
     if (!KeyIsGood(key)) {
       return BadArgument(StrCat("Invalid labels: Invalid field \"labels\"; key \"", key,
-                                      "\" does not conform to regular expression \"", kKeyPattern, "\""));
+                                "\" does not conform to regular expression \"", kKeyPattern, "\""));
     }
     const size_t length = Characters(value);
     if (length > pubsub::kLabelValueCharactersMax) {
       return BadArgument(StrCat("Invalid labels: Invalid field \"labels.", key, "\"; value \"", value,
-                                      "\" exceeds maximum value length ", pubsub::kLabelValueCharactersMax,
-                                      " with a length of ", length));
+                                "\" exceeds maximum value length ", pubsub::kLabelValueCharactersMax,
+                                " with a length of ", length));
     }
   }
   return absl::OkStatus();

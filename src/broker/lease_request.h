@@ -15,22 +15,22 @@ struct LeaseRequest {
   // An id, and what became of it.
   struct Item {
     std::string text;
-    std::optional<AckId> id;                        // nullopt: malformed, or of another subscription
+    std::optional<AckId> id;  // nullopt: malformed, or of another subscription
     Subscription::IdState state = Subscription::IdState::kUnknown;
-    bool failed = false;                            // to be reported as invalid
-    trace::MessageKey key;                          // of its message, while that is known
+    bool failed = false;    // to be reported as invalid
+    trace::MessageKey key;  // of its message, while that is known
   };
 
-  bool ack = true;                                  // else a modify of `seconds`
+  bool ack = true;  // else a modify of `seconds`
   int32_t seconds = 0;
-  std::optional<CallId> call;                       // unset: it came on `stream`
+  std::optional<CallId> call;  // unset: it came on `stream`
   StreamId stream{};
   Incarnation subscription = 0;
   uint16_t place = 0;
   bool exactly_once = false;
   Instant read;
   std::vector<Item> items;
-  Duration added{0};                                // the answer is held this long
+  Duration added{0};  // the answer is held this long
 
   bool AnyFailed() const {
     for (const Item& item : items) {

@@ -1,6 +1,5 @@
 #include "broker/lease_table.h"
 
-
 #include <algorithm>
 
 #include "base/check.h"

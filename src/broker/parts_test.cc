@@ -25,7 +25,8 @@ TEST(AckIdTest, RealisticIdsAreShortAndComeBack) {
                         Case{{100'000, 1'000'000'000'000, 100}, 24}, Case{{~0ull, ~0ull, ~0u}, 40}}) {
     const std::string text = FormatAckId(kKey, c.id);
     EXPECT_LE(text.size(), c.length_max);
-    EXPECT_EQ(text.find_first_not_of("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"), std::string::npos);
+    EXPECT_EQ(text.find_first_not_of("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"),
+              std::string::npos);
     EXPECT_EQ(ParseAckId(kKey, text), c.id);
     EXPECT_EQ(ParseAckId({11, 23}, text), std::nullopt) << "another key";
   }
@@ -158,7 +159,8 @@ TEST(SequenceWindowTest, AgreesWithAMapWhateverIsRemoved) {
         window.Add(next, next * 3);
         want[next] = next * 3;
       } else if (!want.empty()) {
-        const auto victim = std::next(want.begin(), static_cast<std::ptrdiff_t>(random() % std::min<size_t>(want.size(), 5)));
+        const auto victim =
+            std::next(want.begin(), static_cast<std::ptrdiff_t>(random() % std::min<size_t>(want.size(), 5)));
         window.Remove(victim->first);
         want.erase(victim);
       }

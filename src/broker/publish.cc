@@ -2,7 +2,6 @@
 // an added delay may hold it; then it takes its sequences and goes to the
 // journal, and only from there to subscriptions and to its answer.
 
-
 #include <algorithm>
 
 #include "base/text.h"
@@ -23,7 +22,8 @@ absl::Status CheckAttributes(const pubsub::Message& message) {
     return TooLarge("attribute_count", message.attribute_count(), pubsub::kAttributesMax);
   }
   for (const auto& [key, value] : message.Attributes()) {
-    if (key.size() < pubsub::kAttributeKeyBytesMin) return TooSmall("attribute_key_size", 0, pubsub::kAttributeKeyBytesMin);
+    if (key.size() < pubsub::kAttributeKeyBytesMin)
+      return TooSmall("attribute_key_size", 0, pubsub::kAttributeKeyBytesMin);
     if (key.size() > pubsub::kAttributeKeyBytesMax) {
       return TooLarge("attribute_key_size", key.size(), pubsub::kAttributeKeyBytesMax);
     }
@@ -31,8 +31,8 @@ absl::Status CheckAttributes(const pubsub::Message& message) {
       return TooLarge("attribute_value_size", value.size(), pubsub::kAttributeValueBytesMax);
     }
     if (key.starts_with(pubsub::kReservedPrefix) && !key.starts_with(pubsub::kClientAttributePrefix)) {
-      return BadArgument(StrCat("attribute key \"", key, "\" begins with the reserved prefix \"",
-                                      pubsub::kReservedPrefix, "\""));
+      return BadArgument(
+          StrCat("attribute key \"", key, "\" begins with the reserved prefix \"", pubsub::kReservedPrefix, "\""));
     }
   }
   return absl::OkStatus();
@@ -73,11 +73,14 @@ struct Broker::Impl::PendingPublish {
   CallId call{};
   Incarnation topic = 0;
   uint16_t place = 0;
-  std::vector<LoggedMessage> messages;      // until they are in the log
-  struct Name { trace::MessageKey key; uint64_t id; };
+  std::vector<LoggedMessage> messages;  // until they are in the log
+  struct Name {
+    trace::MessageKey key;
+    uint64_t id;
+  };
   std::vector<Name> names;
   Sequence first = 0;
-  std::vector<SendBoundRaised> raises;      // in the same group
+  std::vector<SendBoundRaised> raises;  // in the same group
   size_t bytes = 0;
   Duration before{0}, after{0};
   bool holds = false;
@@ -92,7 +95,8 @@ void Broker::Impl::Publish(Instant now, CallId call, pubsub::PublishRequest requ
   for (const pubsub::Message& message : request.messages) publish->bytes += message.wire_size();
   if (catalog_.retained_bytes() + held_publish_bytes_ + publish->bytes > options_.retained_bytes_max) {
     ++counters_.refused_publishes;
-    return Reply(call, LimitReached("bytes of messages that are not acknowledged yet", options_.retained_bytes_max), out);
+    return Reply(call, LimitReached("bytes of messages that are not acknowledged yet", options_.retained_bytes_max),
+                 out);
   }
   if ((*topic)->delays != nullptr && holds_ >= options_.held_max) {
     return Reply(call, LimitReached("calls that added delays hold", options_.held_max), out);
@@ -132,8 +136,12 @@ void Broker::Impl::Accept(Instant now, Topic& topic, std::vector<pubsub::Message
   if (publish.holds) ++holds_;
   for (const PendingPublish::Name& name : publish.names) {
     if (publish.before <= Duration{0}) break;
-    Trace(name.key, {.at = now, .delivery = name.id, .value = publish.before.count(), .what = trace::What::kDelayAdded,
-                      .place = publish.place, .count = static_cast<uint16_t>(Leg::kPublishBefore)});
+    Trace(name.key, {.at = now,
+                     .delivery = name.id,
+                     .value = publish.before.count(),
+                     .what = trace::What::kDelayAdded,
+                     .place = publish.place,
+                     .count = static_cast<uint16_t>(Leg::kPublishBefore)});
   }
 }
 
@@ -150,7 +158,8 @@ void Broker::Impl::Append(Instant now, const std::shared_ptr<PendingPublish>& pu
   const bool gone = topic == nullptr || topic->deleted;
   if (gone || stopping_) {
     if (publish->holds) --holds_;
-    const absl::Status status = stopping_ ? Stopping() : absl::NotFoundError("The topic was deleted before the commit.");
+    const absl::Status status =
+        stopping_ ? Stopping() : absl::NotFoundError("The topic was deleted before the commit.");
     return Reply(publish->call, status, out);
   }
   const WallTime publish_time = options_.anchor.ToWall(now);
@@ -171,7 +180,8 @@ void Broker::Impl::Append(Instant now, const std::shared_ptr<PendingPublish>& pu
   std::vector<Record> records;
   records.emplace_back(std::move(record));
   records.insert(records.end(), publish->raises.begin(), publish->raises.end());
-  commits_.Persist(records, [this, publish](Instant at, Actions& then) { OnPublished(at, publish, then); }, out);
+  commits_.Persist(
+      records, [this, publish](Instant at, Actions& then) { OnPublished(at, publish, then); }, out);
 }
 
 // With no backlog the group that commits the messages also lets them be sent.
@@ -188,17 +198,24 @@ std::vector<SendBoundRaised> Broker::Impl::RaiseBounds(Instant now, const Topic&
 
 void Broker::Impl::OnPublished(Instant now, const std::shared_ptr<PendingPublish>& publish, Actions& out) {
   for (size_t i = 0; i < publish->names.size(); ++i) {
-    Trace(publish->names[i].key, {.at = now, .delivery = publish->names[i].id, .rpc = publish->first + i,
-                                   .what = trace::What::kCommitted, .place = publish->place});
+    Trace(publish->names[i].key, {.at = now,
+                                  .delivery = publish->names[i].id,
+                                  .rpc = publish->first + i,
+                                  .what = trace::What::kCommitted,
+                                  .place = publish->place});
   }
   if (publish->after > Duration{0}) {
     for (const PendingPublish::Name& name : publish->names) {
-      Trace(name.key, {.at = now, .delivery = name.id, .value = publish->after.count(),
-                        .what = trace::What::kDelayAdded, .place = publish->place,
-                        .count = static_cast<uint16_t>(Leg::kPublishAfter)});
+      Trace(name.key, {.at = now,
+                       .delivery = name.id,
+                       .value = publish->after.count(),
+                       .what = trace::What::kDelayAdded,
+                       .place = publish->place,
+                       .count = static_cast<uint16_t>(Leg::kPublishAfter)});
     }
   }
-  RunAfter(publish->after, now, [this, publish](Instant at, Actions& then) { FinishPublish(at, *publish, then); }, out);
+  RunAfter(
+      publish->after, now, [this, publish](Instant at, Actions& then) { FinishPublish(at, *publish, then); }, out);
 
   for (const SendBoundRaised& raise : publish->raises) {
     Subscription* subscription = catalog_.FindSubscription(raise.subscription);

@@ -18,11 +18,13 @@ class PublishTest : public ::testing::Test {
     ASSERT_TRUE(world_.CreateSubscription("eos", "top", true).ok());
     ASSERT_TRUE(world_.CreateSubscription("std", "top", false).ok());
   }
-  absl::Status Status(std::vector<Message> messages) { return world_.Await(world_.StartPublish("top", std::move(messages))).status; }
+  absl::Status Status(std::vector<Message> messages) {
+    return world_.Await(world_.StartPublish("top", std::move(messages))).status;
+  }
   absl::Status OfSize(size_t wire_size) {
-    return world_.Do(pubsub::Method::kPublish, pubsub::PublishRequest{.topic = World::Topic("top"),
-                                                                     .messages = {Message::Make("m", {})},
-                                                                     .wire_size = wire_size});
+    return world_.Do(pubsub::Method::kPublish,
+                     pubsub::PublishRequest{
+                         .topic = World::Topic("top"), .messages = {Message::Make("m", {})}, .wire_size = wire_size});
   }
   World world_;
 };
@@ -120,11 +122,15 @@ TEST_F(PublishTest, LimitsAreChecked) {
     const char* text;  // null: accepted
   };
   const Case cases[] = {
-      {"none", {}, "The value for message_count is too small. You passed 0 in the request, but the minimum value is 1."},
+      {"none",
+       {},
+       "The value for message_count is too small. You passed 0 in the request, but the minimum value is 1."},
       {"1000", std::vector<Message>(1000, Message::Make("m", {})), nullptr},
       {"1001", std::vector<Message>(1001, Message::Make("m", {})),
        "The value for message_count is too large. You passed 1001 in the request, but the maximum value is 1000."},
-      {"empty", {Message::Make("m", {}), Message::Make("", {})}, "One or more messages in the publish request is empty."},
+      {"empty",
+       {Message::Make("m", {}), Message::Make("", {})},
+       "One or more messages in the publish request is empty."},
       {"key alone", {Message::Make("", {}, "key")}, "One or more messages in the publish request is empty."},
       {"attribute alone", {Message::Make("", {{"a", ""}})}, nullptr},
       {"100 attributes", {Message::Make("m", a100)}, nullptr},
@@ -139,8 +145,12 @@ TEST_F(PublishTest, LimitsAreChecked) {
       {"ordering key of 1024", {Message::Make("m", {}, value1024)}, nullptr},
       {"ordering key of 1025", {Message::Make("m", {}, value1025)}, "ordering_key_size is too large. You passed 1025"},
       // C15
-      {"two keys", {Message::Make("m", {}, "k1"), Message::Make("m", {}, "k2")}, "all messages must have no ordering key"},
-      {"key and none", {Message::Make("m", {}), Message::Make("m", {}, "k2")}, "all messages must have no ordering key"},
+      {"two keys",
+       {Message::Make("m", {}, "k1"), Message::Make("m", {}, "k2")},
+       "all messages must have no ordering key"},
+      {"key and none",
+       {Message::Make("m", {}), Message::Make("m", {}, "k2")},
+       "all messages must have no ordering key"},
       {"same key", {Message::Make("m", {}, "k1"), Message::Make("m", {}, "k1")}, nullptr},
   };
   for (const Case& c : cases) {
@@ -157,16 +167,19 @@ TEST_F(PublishTest, LimitsAreChecked) {
 // C27
 TEST_F(PublishTest, RequestSizeBounds) {
   EXPECT_THAT(OfSize(10'000'000), HasCode(kOk));
-  EXPECT_THAT(OfSize(10'000'001), SaysText("The value for request_size is too large. You passed 10000001 in the request, "
-                                           "but the maximum value is 10000000."));
+  EXPECT_THAT(OfSize(10'000'001),
+              SaysText("The value for request_size is too large. You passed 10000001 in the request, "
+                       "but the maximum value is 10000000."));
   EXPECT_THAT(OfSize(10'485'761), SaysText("Request payload size exceeds the limit: 10485760 bytes."));
 }
 
 TEST_F(PublishTest, TheTopicMustBeThere) {
-  EXPECT_THAT(world_.Do(pubsub::Method::kPublish, pubsub::PublishRequest{.topic = World::Topic("none"), .messages = {}, .wire_size = 0}),
+  EXPECT_THAT(world_.Do(pubsub::Method::kPublish,
+                        pubsub::PublishRequest{.topic = World::Topic("none"), .messages = {}, .wire_size = 0}),
               HasCode(kNotFound));
-  EXPECT_THAT(world_.Do(pubsub::Method::kPublish, pubsub::PublishRequest{.topic = "none", .messages = {}, .wire_size = 0}),
-              HasCode(kInvalid));
+  EXPECT_THAT(
+      world_.Do(pubsub::Method::kPublish, pubsub::PublishRequest{.topic = "none", .messages = {}, .wire_size = 0}),
+      HasCode(kInvalid));
 }
 
 TEST_F(PublishTest, ABodyIsFreedWhenNoSubscriptionNeedsIt) {
@@ -194,11 +207,14 @@ TEST_F(PublishTest, ABodyIsFreedWhenNoSubscriptionNeedsIt) {
 TEST_F(PublishTest, ASubscriptionGetsWhatCameAfterIt) {
   world_.journal_waits = true;
   const CallId before = world_.StartPublish("top", {Message::Make("before", {})});
-  const CallId made = world_.Start(
-      pubsub::Method::kCreateSubscription,
-      pubsub::CreateSubscriptionRequest{.subscription = {.name = World::Sub("late"), .topic = World::Topic("top"),
-                                                         .ack_deadline_seconds = 0, .labels = {},
-                                                         .enable_exactly_once_delivery = false, .unknown = {}}});
+  const CallId made =
+      world_.Start(pubsub::Method::kCreateSubscription,
+                   pubsub::CreateSubscriptionRequest{.subscription = {.name = World::Sub("late"),
+                                                                      .topic = World::Topic("top"),
+                                                                      .ack_deadline_seconds = 0,
+                                                                      .labels = {},
+                                                                      .enable_exactly_once_delivery = false,
+                                                                      .unknown = {}}});
   world_.journal_waits = false;
   world_.PersistAll();
   EXPECT_TRUE(world_.Answered(before) && world_.Answered(made));

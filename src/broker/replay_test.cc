@@ -22,10 +22,22 @@ std::set<std::string> MessageIdsOf(const std::vector<pubsub::ReceivedMessage>& m
 // What was visible outside, each with the number of records that were durable
 // when it was: a journal cut behind fewer records cannot have led to it.
 struct Facts {
-  struct Sent { std::string message_id, ack_id; size_t durable; };
-  struct Acked { std::string ack_id; size_t durable; };
-  struct Published { std::string message_id; size_t durable; };
-  struct Extended { Duration length; size_t durable; };
+  struct Sent {
+    std::string message_id, ack_id;
+    size_t durable;
+  };
+  struct Acked {
+    std::string ack_id;
+    size_t durable;
+  };
+  struct Published {
+    std::string message_id;
+    size_t durable;
+  };
+  struct Extended {
+    Duration length;
+    size_t durable;
+  };
   std::vector<Sent> sent;
   std::vector<Acked> acked;
   std::vector<Published> published;
@@ -57,7 +69,8 @@ struct Model {
         for (const auto& d : r->deliveries) nacked[d.sequence] = d.generation;
       }
       if (auto* r = std::get_if<Acked>(&*record)) {
-        for (const auto& d : r->deliveries) (r->subscription == subscription ? acked : acked_standard)[d.sequence] = d.generation;
+        for (const auto& d : r->deliveries)
+          (r->subscription == subscription ? acked : acked_standard)[d.sequence] = d.generation;
       }
     }
   }
@@ -101,15 +114,31 @@ class Workload {
 
   void Step() {
     switch (Below(12)) {
-      case 0: case 1: publishes_.push_back(Publish()); break;
-      case 2: if (streams_.size() < 3) OpenStream(); break;
+      case 0:
+      case 1: publishes_.push_back(Publish()); break;
+      case 2:
+        if (streams_.size() < 3) OpenStream();
+        break;
       case 3: pulls_.push_back(world.StartPull("eos", 2, true)); break;
-      case 4: case 5: if (!seen_.empty()) acks_.emplace_back(world.StartAck("eos", {Any()}), last_); break;
-      case 6: if (!seen_.empty()) world.StartModify("eos", {Any()}, 0); break;
-      case 7: if (!seen_.empty()) Extend(); break;
+      case 4:
+      case 5:
+        if (!seen_.empty()) acks_.emplace_back(world.StartAck("eos", {Any()}), last_);
+        break;
+      case 6:
+        if (!seen_.empty()) world.StartModify("eos", {Any()}, 0);
+        break;
+      case 7:
+        if (!seen_.empty()) Extend();
+        break;
       case 8: world.Advance(std::chrono::milliseconds{Below(8000)}); break;
-      case 9: for (const auto& m : world.Pull("std", 2)) { if (Below(2)) world.StartAck("std", {m.ack_id}); } break;
-      default: if (!world.waiting_tokens.empty()) world.PersistOne(); break;
+      case 9:
+        for (const auto& m : world.Pull("std", 2)) {
+          if (Below(2)) world.StartAck("std", {m.ack_id});
+        }
+        break;
+      default:
+        if (!world.waiting_tokens.empty()) world.PersistOne();
+        break;
     }
     Collect();
   }
@@ -130,7 +159,8 @@ class Workload {
 
   void Collect() {
     for (auto& [id, log] : world.streams) {
-      for (size_t& i = collected_[id]; i < log.responses.size(); ++i) Sent(log.responses[i].received_messages, log.durable[i]);
+      for (size_t& i = collected_[id]; i < log.responses.size(); ++i)
+        Sent(log.responses[i].received_messages, log.durable[i]);
     }
     std::erase_if(pulls_, [&](CallId call) {
       if (world.Answered(call)) Sent(world.Received(call), world.Await(call).durable);
@@ -222,7 +252,8 @@ void CheckDeliveries(const Journal& journal, size_t count, const Facts& facts) {
   for (const auto& [sequence, generation] : model.acked) acked_ids.insert(model.ids[sequence]);
   for (const auto& fact : facts.published) {
     if (fact.durable > count) continue;
-    EXPECT_TRUE(delivered.contains(fact.message_id) || acked_ids.contains(fact.message_id)) << "lost " << fact.message_id;
+    EXPECT_TRUE(delivered.contains(fact.message_id) || acked_ids.contains(fact.message_id))
+        << "lost " << fact.message_id;
   }
 }
 
@@ -410,8 +441,10 @@ TEST(ReplayTest, ARecordThatDoesNotFitIsAnError) {
       TopicCreated{.topic = 2, .value = topic},
       TopicCreated{.topic = 3, .value = {.name = "nonsense", .labels = {}, .unknown = {}}},
       TopicDeleted{.topic = 9},
-      SubscriptionCreated{.subscription = 5, .topic = 9, .first = 0, .send_bound = 0, .lease_ceiling = 60s, .value = subscription},
-      SubscriptionCreated{.subscription = 5, .topic = 1, .first = 1, .send_bound = 0, .lease_ceiling = 60s, .value = subscription},
+      SubscriptionCreated{
+          .subscription = 5, .topic = 9, .first = 0, .send_bound = 0, .lease_ceiling = 60s, .value = subscription},
+      SubscriptionCreated{
+          .subscription = 5, .topic = 1, .first = 1, .send_bound = 0, .lease_ceiling = 60s, .value = subscription},
       SubscriptionDeleted{.subscription = 9},
       Published{.topic = 9, .first = 0, .messages = {}},
       Published{.topic = 1, .first = 7, .messages = {}},
@@ -429,7 +462,8 @@ TEST(ReplayTest, ARecordThatDoesNotFitIsAnError) {
     ASSERT_TRUE(world.CreateTopic("top").ok());
     World next;
     ASSERT_TRUE(next.broker.Replay(world.records[0]).ok());
-    EXPECT_THAT(next.broker.Replay(pubsub::Bytes(pubsub::Join(EncodeRecord(record)))), HasCode(absl::StatusCode::kDataLoss));
+    EXPECT_THAT(next.broker.Replay(pubsub::Bytes(pubsub::Join(EncodeRecord(record)))),
+                HasCode(absl::StatusCode::kDataLoss));
   }
 }
 

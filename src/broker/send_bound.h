@@ -17,7 +17,7 @@ namespace hopgap::broker {
 class SendBound {
  public:
   static constexpr Duration kCover = std::chrono::milliseconds{100};
-  static constexpr Sequence kStepMin = 16;      // the first step that is worth taking
+  static constexpr Sequence kStepMin = 16;  // the first step that is worth taking
   static constexpr Sequence kStepMax = 65'536;
 
   explicit SendBound(Sequence durable) : durable_(durable), requested_(durable) {}

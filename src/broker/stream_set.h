@@ -16,23 +16,23 @@ namespace hopgap::broker {
 // An open StreamingPull, as far as deciding what to write to it goes.
 struct Stream {
   StreamId id{};
-  uint16_t ordinal = 0;                  // of the subscription's streams, for events
-  Duration lease{0};                     // of what is written from now on
-  int64_t messages_max = 0;              // outstanding; <= 0: no limit
+  uint16_t ordinal = 0;      // of the subscription's streams, for events
+  Duration lease{0};         // of what is written from now on
+  int64_t messages_max = 0;  // outstanding; <= 0: no limit
   int64_t bytes_max = 0;
-  bool answers_keep_alive = false;       // protocol_version >= 1
+  bool answers_keep_alive = false;  // protocol_version >= 1
 
-  int64_t messages = 0;                  // outstanding: written, not acked, nacked or expired
+  int64_t messages = 0;  // outstanding: written, not acked, nacked or expired
   int64_t bytes = 0;
-  uint64_t responses = 0;                // written so far; the number of the last one
-  uint64_t gated_by = 0;                 // the response whose receipt modack is awaited; 0: none
+  uint64_t responses = 0;  // written so far; the number of the last one
+  uint64_t gated_by = 0;   // the response whose receipt modack is awaited; 0: none
   bool write_in_flight = false;
   bool half_closed = false;
-  std::optional<absl::Status> closing;   // set: to be finished with this once the write is done
+  std::optional<absl::Status> closing;  // set: to be finished with this once the write is done
 
-  bool owes_response = false;            // properties, or the confirmations below
+  bool owes_response = false;  // properties, or the confirmations below
   pubsub::Confirmation acks, modacks;
-  size_t confirmations_to_come = 0;      // requests whose confirmation waits for a commit or a delay
+  size_t confirmations_to_come = 0;  // requests whose confirmation waits for a commit or a delay
 
   bool HasCredit() const {
     return (messages_max <= 0 || messages < messages_max) && (bytes_max <= 0 || bytes < bytes_max);

@@ -41,13 +41,11 @@ TEST_F(StreamTest, TheFirstRequestIsChecked) {
     pubsub::StreamingPullRequest first;
     absl::StatusCode want;
   };
-  std::vector<Case> cases{{"no subscription", World::First(""), kInvalid},
-                          {"9 s", World::First("std", 9), kInvalid},
-                          {"0 s", World::First("std", 0), kInvalid},
-                          {"601 s", World::First("std", 601), kInvalid},
-                          {"missing", World::First("none"), kNotFound},
-                          {"lists", World::First("std"), kInvalid},
-                          {"negative", World::First("std"), kInvalid}};
+  std::vector<Case> cases{
+      {"no subscription", World::First(""), kInvalid}, {"9 s", World::First("std", 9), kInvalid},
+      {"0 s", World::First("std", 0), kInvalid},       {"601 s", World::First("std", 601), kInvalid},
+      {"missing", World::First("none"), kNotFound},    {"lists", World::First("std"), kInvalid},
+      {"negative", World::First("std"), kInvalid}};
   cases[0].first.subscription = "";
   cases[5].first.modify_deadline_seconds = {1};
   cases[6].first.modify_deadline_seconds = {-1};
@@ -75,9 +73,24 @@ TEST_F(StreamTest, LaterRequestsAreChecked) {
       {"max_outstanding_messages", [](auto& r) { r.max_outstanding_messages = 5; }, true},
       {"max_outstanding_bytes", [](auto& r) { r.max_outstanding_bytes = 5; }, true},
       {"protocol_version", [](auto& r) { r.protocol_version = 1; }, true},
-      {"lists of two lengths", [](auto& r) { r.modify_deadline_seconds = {1, 2}; r.modify_deadline_ack_ids = {"x"}; }, true},
-      {"modify by -1", [](auto& r) { r.modify_deadline_seconds = {-1}; r.modify_deadline_ack_ids = {"x"}; }, true},
-      {"modify by 601", [](auto& r) { r.modify_deadline_seconds = {601}; r.modify_deadline_ack_ids = {"x"}; }, true},
+      {"lists of two lengths",
+       [](auto& r) {
+         r.modify_deadline_seconds = {1, 2};
+         r.modify_deadline_ack_ids = {"x"};
+       },
+       true},
+      {"modify by -1",
+       [](auto& r) {
+         r.modify_deadline_seconds = {-1};
+         r.modify_deadline_ack_ids = {"x"};
+       },
+       true},
+      {"modify by 601",
+       [](auto& r) {
+         r.modify_deadline_seconds = {601};
+         r.modify_deadline_ack_ids = {"x"};
+       },
+       true},
       {"9 s", [](auto& r) { r.stream_ack_deadline_seconds = 9; }, true},
       {"601 s", [](auto& r) { r.stream_ack_deadline_seconds = 601; }, true},
       {"60 s", [](auto& r) { r.stream_ack_deadline_seconds = 60; }, false},

@@ -53,8 +53,8 @@ absl::Status CheckLaterRequest(const pubsub::StreamingPullRequest& request) {
 }
 
 bool IsKeepAlive(const pubsub::StreamingPullRequest& request) {
-  return request.ack_ids.empty() && request.modify_deadline_ack_ids.empty() && request.stream_ack_deadline_seconds == 0 &&
-         request.client_id.empty();
+  return request.ack_ids.empty() && request.modify_deadline_ack_ids.empty() &&
+         request.stream_ack_deadline_seconds == 0 && request.client_id.empty();
 }
 
 Action CloseAction(StreamId stream, absl::Status status) {

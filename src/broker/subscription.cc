@@ -248,9 +248,7 @@ void Subscription::Restore(Instant now, const std::vector<CleanStop::Lease>* cle
     if (!exactly_once() || sequence >= bound.durable()) return MakeReady(sequence, delivery);
     delivery.generation = std::max<Generation>(delivery.generation, 1);
     const auto lease = held.find(sequence);
-    const Duration length = clean == nullptr          ? ceiling
-                            : lease == held.end()     ? Duration{0}
-                                                      : lease->second;
+    const Duration length = clean == nullptr ? ceiling : lease == held.end() ? Duration{0} : lease->second;
     if (length <= Duration{0} || delivery.nacked == delivery.generation) return MakeReady(sequence, delivery);
     delivery.state = State::kLeased;
     delivery.held_after_restart = true;

@@ -2,7 +2,6 @@
 
 #include <absl/container/flat_hash_map.h>
 
-#include <cstdint>
 #include <deque>
 #include <optional>
 #include <string>
@@ -10,6 +9,7 @@
 #include <vector>
 
 #include "broker/ack_id.h"
+#include "broker/delivery.h"
 #include "broker/interval_set.h"
 #include "broker/lease_table.h"
 #include "broker/send_bound.h"
@@ -21,37 +21,6 @@ namespace hopgap::broker {
 
 struct Topic;
 
-// What one subscription knows of one message that it has not finished with.
-struct Delivery {
-  enum class State : uint8_t {
-    kUncommitted,        // published, on its way to the journal
-    kDelayed,            // an added delay holds it
-    kReady,
-    kAwaitsBound,        // exactly-once: the send bound is not above it yet
-    kAwaitsGeneration,   // exactly-once: its next generation is to be committed
-    kCommitting,         // ... and is on its way to the journal
-    kLeased,
-    kAckPending,         // exactly-once: its ack is on its way; keeps its lease
-  };
-  State state = State::kUncommitted;
-  bool generation_unsent = false;        // committed ahead, and not written yet
-  bool receipt_seen = false;             // of this generation
-  bool held_after_restart = false;       // leased to whoever had it before a crash
-  Generation generation = 0;             // of the newest delivery; 0: never sent
-  Generation nacked = 0;                 // replay: the generation whose nack is known
-  std::optional<StreamId> stream{};      // of the newest delivery
-  uint64_t response = 0;
-  uint32_t deliver_draws = 0, modack_draws = 0, ack_draws = 0;
-  uint32_t bytes = 0;
-};
-
-// A waiting unary Pull.
-struct WaitingPull {
-  CallId call{};
-  size_t messages_max = 0;
-  bool immediately = false;   // waits at most for a commit that is under way
-};
-
 // One subscription: which messages are ready, who has a lease on which, what is
 // acked. It decides nothing about the journal's timing; it says what needs it.
 //
@@ -60,15 +29,16 @@ class Subscription {
  public:
   // What an ack id means now.
   enum class IdState : uint8_t {
-    kLive,          // the newest generation, and its lease has not ended
-    kAckPending,    // ... and its ack is on its way to the journal
+    kLive,        // the newest generation, and its lease has not ended
+    kAckPending,  // ... and its ack is on its way to the journal
     kAckedByThis,
-    kEnded,         // the newest generation; expired or nacked, not delivered again
-    kSuperseded,    // another generation than the newest
-    kUnknown,       // no such message here any more (acked by another id), or never
+    kEnded,       // the newest generation; expired or nacked, not delivered again
+    kSuperseded,  // another generation than the newest
+    kUnknown,     // no such message here any more (acked by another id), or never
   };
 
-  Subscription(Incarnation id, pubsub::Subscription value, Topic& topic, Sequence first, Sequence bound, Duration ceiling);
+  Subscription(Incarnation id, pubsub::Subscription value, Topic& topic, Sequence first, Sequence bound,
+               Duration ceiling);
 
   // The next message of the topic is on its way to the journal.
   void Append(Sequence sequence, size_t bytes);
@@ -139,18 +109,18 @@ class Subscription {
 
   const Incarnation id;
   pubsub::Subscription value;
-  Topic& topic;                  // outlives it, also when it is deleted by name
-  const Sequence first;          // the first sequence it receives
+  Topic& topic;          // outlives it, also when it is deleted by name
+  const Sequence first;  // the first sequence it receives
   std::string project;
-  uint16_t place = 0;            // in the event sink
+  uint16_t place = 0;  // in the event sink
   const Delays* delays = nullptr;
   SendBound bound;
-  Duration ceiling;              // L, as it will be once all is durable
+  Duration ceiling;  // L, as it will be once all is durable
   Duration ceiling_durable;
-  Duration ceiling_floor{0};     // the next raise goes at least here
+  Duration ceiling_floor{0};  // the next raise goes at least here
   StreamSet streams;
   std::deque<WaitingPull> pulls;
-  std::optional<Instant> wake;   // what the broker's timer index holds for it
+  std::optional<Instant> wake;  // what the broker's timer index holds for it
 
  private:
   void MakeReady(Sequence sequence, Delivery& delivery);
@@ -159,7 +129,7 @@ class Subscription {
 
   SequenceWindow<Delivery> deliveries_;
   LeaseTable leases_;
-  std::deque<Sequence> ready_;              // may hold finished ones: skipped when met
+  std::deque<Sequence> ready_;  // may hold finished ones: skipped when met
   size_t ready_count_ = 0;
   std::vector<std::pair<Instant, Sequence>> delayed_;  // a heap, earliest first
   std::deque<Sequence> awaiting_bound_, awaiting_generation_;

@@ -13,10 +13,10 @@ namespace hopgap::broker {
 // An accepted message and what the broker looked up in it once.
 struct LoggedMessage {
   pubsub::Message message;
-  trace::MessageKey key;     // none if the message carries no trace context
+  trace::MessageKey key;  // none if the message carries no trace context
   DrawKey draw;
-  uint64_t id = 0;           // message_id as a number
-  uint32_t references = 0;   // subscriptions that have not finished with it
+  uint64_t id = 0;          // message_id as a number
+  uint32_t references = 0;  // subscriptions that have not finished with it
 };
 
 // The trace context that the publisher put in; none if there is no good one.

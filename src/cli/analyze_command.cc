@@ -29,12 +29,12 @@ absl::StatusOr<std::string> ReadText(const std::string& path) {
 }
 
 // Spans of one message may stand on any line: nothing is folded before the end.
-// RPC spans root traces of their own and are no part of a path.
+// RPC spans (internal, with links) root traces of their own and are no part of a path.
 absl::StatusOr<Traces> ReadTraces(const std::string& path) {
   Traces traces;
   absl::StatusOr<formats::OtlpFileSummary> read = formats::ReadOtlpFile(path, [&](std::vector<trace::Span>& spans) {
     for (trace::Span& span : spans) {
-      if (span.parent == 0 && !span.links.empty()) continue;
+      if (span.parent == 0 && span.kind == trace::SpanKind::kInternal && !span.links.empty()) continue;
       std::vector<trace::Span>& trace = traces[{span.trace_hi, span.trace_lo}];
       trace.push_back(std::move(span));
     }

@@ -93,6 +93,8 @@ void StreamRpc::OnRead(bool ok, Instant at) {
   const Instant posted = read_posted_;
   pubsub::Bytes message = ToBytes(incoming_);
   incoming_.Clear();
+  // Cancelled while this response was on its way: no read is left to fail.
+  if (cancelled_) BeginFinish();
   lock.unlock();
 
   absl::StatusOr<pubsub::StreamingPullResponse> response = pubsub::DecodeStreamingPullResponse(std::move(message));

@@ -28,7 +28,7 @@ namespace hopgap::trace {
 class Collector final : public EventSink {
  public:
   // Late events are told from new traces for this many folds.
-  static constexpr size_t kFoldedRemembered = 1'000'000;
+  static constexpr size_t kFoldedRemembered = 250'000;
   static constexpr size_t kPlacesMax = 65'535;
 
   explicit Collector(ClockAnchor anchor);

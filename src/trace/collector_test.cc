@@ -95,7 +95,7 @@ std::vector<HopPlaces> ThreeHops(EventSink& sink) {
 }
 
 constexpr uint64_t kSeed = 20240611;
-constexpr uint64_t kTraces = 4000;
+constexpr uint64_t kTraces = 3000;
 
 // There is one way to compute a latency: the short way gives what the spans give.
 TEST(CollectorTest, FoldingGivesThePathsOfTheSpans) {
@@ -224,7 +224,7 @@ TEST(CollectorTest, OpenTracesComeInIdOrder) {
   EXPECT_THAT(collector.OpenTraces(), ElementsAre(Id{1, 1}, Id{1, 3}, Id{1, 9}, Id{1, 200}));
 }
 
-TEST(CollectorTest, LateEventsAreKnownForAMillionFolds) {
+TEST(CollectorTest, LateEventsAreKnownForAWhile) {
   Collector collector(kAnchor);
   collector.AddPlace({});
   const auto record = [&](uint64_t trace) {

@@ -493,6 +493,7 @@ TEST_F(ChainTest, ACycleOfParentsEnds) {
   const uint64_t one = SpanId(SpanRole::kProcess, KeyOf(1, 100), 1);
   Write(1, WarmHop(kMs), SpanId(SpanRole::kProcess, KeyOf(1, 200), 1), 100);
   Write(2, WarmHop(300 * kMs), one, 200);
+  HopWriter(list_, places_[0], KeyOf(1, 100)).Deliver(WarmHop(2 * kMs), 2);  // a leaf that leads into it
   EXPECT_THAT(Paths(2), IsEmpty());
 }
 

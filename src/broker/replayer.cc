@@ -1,7 +1,6 @@
 // The state from the journal. Every record is one step that was decided before;
 // what is not in it (standard leases, added delays) is forgotten.
 
-
 #include <algorithm>
 
 #include "base/text.h"
@@ -17,22 +16,27 @@ absl::Status Missing(std::string_view what, Incarnation id) {
 
 }  // namespace
 
-absl::Status Broker::Impl::Replay(const pubsub::Bytes& wire) {
+absl::Status Replayer::Apply(const pubsub::Bytes& wire) {
   absl::StatusOr<Record> record = DecodeRecord(wire);
   if (!record.ok()) return record.status();
   clean_stop_.reset();
   return std::visit([this](auto& r) { return Apply(r); }, *record);
 }
 
-void Broker::Impl::ReplayDone(Instant now) {
+void Replayer::Done(Instant now) {
   for (Subscription* subscription : catalog_.Subscriptions()) {
     subscription->Restore(now, clean_stop_ ? &*clean_stop_ : nullptr);
-    UpdateWake(*subscription);
   }
   clean_stop_.reset();
 }
 
-absl::Status Broker::Impl::Apply(TopicCreated& record) {
+absl::StatusOr<Subscription*> Replayer::Find(Incarnation id) {
+  Subscription* subscription = catalog_.FindSubscription(id);
+  if (subscription == nullptr) return Missing("subscription", id);
+  return subscription;
+}
+
+absl::Status Replayer::Apply(TopicCreated& record) {
   const bool good = pubsub::ParseName(record.value.name, "topics").ok() && record.topic != 0;
   if (!good || catalog_.FindTopic(record.value.name) != nullptr || catalog_.FindTopic(record.topic) != nullptr) {
     return absl::DataLossError(StrCat("journal: topic ", record.topic, " (", record.value.name, ") cannot be made"));
@@ -40,14 +44,14 @@ absl::Status Broker::Impl::Apply(TopicCreated& record) {
   return catalog_.AddTopic(record.topic, std::move(record.value));
 }
 
-absl::Status Broker::Impl::Apply(TopicDeleted& record) {
+absl::Status Replayer::Apply(TopicDeleted& record) {
   Topic* topic = catalog_.FindTopic(record.topic);
   if (topic == nullptr || topic->deleted) return Missing("topic", record.topic);
   catalog_.DeleteTopic(*topic);
   return absl::OkStatus();
 }
 
-absl::Status Broker::Impl::Apply(SubscriptionCreated& record) {
+absl::Status Replayer::Apply(SubscriptionCreated& record) {
   Topic* topic = catalog_.FindTopic(record.topic);
   if (topic == nullptr) return Missing("topic", record.topic);
   const bool good = pubsub::ParseName(record.value.name, "subscriptions").ok() && record.subscription != 0;
@@ -60,19 +64,19 @@ absl::Status Broker::Impl::Apply(SubscriptionCreated& record) {
                                   record.lease_ceiling);
 }
 
-absl::Status Broker::Impl::Apply(SubscriptionDeleted& record) {
-  Subscription* subscription = catalog_.FindSubscription(record.subscription);
-  if (subscription == nullptr) return Missing("subscription", record.subscription);
-  catalog_.DeleteSubscription(*subscription);
+absl::Status Replayer::Apply(SubscriptionDeleted& record) {
+  const absl::StatusOr<Subscription*> subscription = Find(record.subscription);
+  if (!subscription.ok()) return subscription.status();
+  catalog_.DeleteSubscription(**subscription);
   return absl::OkStatus();
 }
 
-absl::Status Broker::Impl::Apply(Published& record) {
+absl::Status Replayer::Apply(Published& record) {
   Topic* topic = catalog_.FindTopic(record.topic);
   if (topic == nullptr) return Missing("topic", record.topic);
   if (record.first != topic->log.next()) {
-    return absl::DataLossError(StrCat("journal: topic ", record.topic, " goes on at ", record.first,
-                                            " instead of ", topic->log.next()));
+    return absl::DataLossError(
+        StrCat("journal: topic ", record.topic, " goes on at ", record.first, " instead of ", topic->log.next()));
   }
   for (pubsub::Message& message : record.messages) {
     LoggedMessage logged;
@@ -93,47 +97,49 @@ absl::Status Broker::Impl::Apply(Published& record) {
   return absl::OkStatus();
 }
 
-absl::Status Broker::Impl::Apply(Acked& record) {
-  Subscription* subscription = catalog_.FindSubscription(record.subscription);
-  if (subscription == nullptr) return Missing("subscription", record.subscription);
+absl::Status Replayer::Apply(Acked& record) {
+  const absl::StatusOr<Subscription*> found = Find(record.subscription);
+  if (!found.ok()) return found.status();
+  Subscription* subscription = *found;
   for (const AckedDelivery& delivery : record.deliveries) subscription->ReplayAck(delivery);
   return absl::OkStatus();
 }
 
-absl::Status Broker::Impl::Apply(Redelivered& record) {
-  Subscription* subscription = catalog_.FindSubscription(record.subscription);
-  if (subscription == nullptr) return Missing("subscription", record.subscription);
+absl::Status Replayer::Apply(Redelivered& record) {
+  const absl::StatusOr<Subscription*> found = Find(record.subscription);
+  if (!found.ok()) return found.status();
+  Subscription* subscription = *found;
   for (const AckedDelivery& delivery : record.deliveries) subscription->ReplayGeneration(delivery);
   return absl::OkStatus();
 }
 
-absl::Status Broker::Impl::Apply(SendBoundRaised& record) {
-  Subscription* subscription = catalog_.FindSubscription(record.subscription);
-  if (subscription == nullptr) return Missing("subscription", record.subscription);
+absl::Status Replayer::Apply(SendBoundRaised& record) {
+  const absl::StatusOr<Subscription*> found = Find(record.subscription);
+  if (!found.ok()) return found.status();
+  Subscription* subscription = *found;
   subscription->bound.OnDurable(record.bound);
   return absl::OkStatus();
 }
 
-absl::Status Broker::Impl::Apply(LeaseCeilingRaised& record) {
-  Subscription* subscription = catalog_.FindSubscription(record.subscription);
-  if (subscription == nullptr) return Missing("subscription", record.subscription);
+absl::Status Replayer::Apply(LeaseCeilingRaised& record) {
+  const absl::StatusOr<Subscription*> found = Find(record.subscription);
+  if (!found.ok()) return found.status();
+  Subscription* subscription = *found;
   subscription->ceiling = subscription->ceiling_durable = std::max(subscription->ceiling, record.ceiling);
   return absl::OkStatus();
 }
 
-absl::Status Broker::Impl::Apply(Nacked& record) {
-  Subscription* subscription = catalog_.FindSubscription(record.subscription);
-  if (subscription == nullptr) return Missing("subscription", record.subscription);
+absl::Status Replayer::Apply(Nacked& record) {
+  const absl::StatusOr<Subscription*> found = Find(record.subscription);
+  if (!found.ok()) return found.status();
+  Subscription* subscription = *found;
   for (const AckedDelivery& delivery : record.deliveries) subscription->ReplayNack(delivery);
   return absl::OkStatus();
 }
 
-absl::Status Broker::Impl::Apply(LeaseLength& record) {
-  if (catalog_.FindSubscription(record.subscription) == nullptr) return Missing("subscription", record.subscription);
-  return absl::OkStatus();
-}
+absl::Status Replayer::Apply(LeaseLength& record) { return Find(record.subscription).status(); }
 
-absl::Status Broker::Impl::Apply(CleanStop& record) {
+absl::Status Replayer::Apply(CleanStop& record) {
   clean_stop_ = std::move(record.leases);
   return absl::OkStatus();
 }

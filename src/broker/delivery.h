@@ -1,0 +1,42 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "broker/broker.h"
+#include "broker/journal_record.h"
+
+namespace hopgap::broker {
+
+// What one subscription knows of one message that it has not finished with.
+struct Delivery {
+  enum class State : uint8_t {
+    kUncommitted,  // published, on its way to the journal
+    kDelayed,      // an added delay holds it
+    kReady,
+    kAwaitsBound,       // exactly-once: the send bound is not above it yet
+    kAwaitsGeneration,  // exactly-once: its next generation is to be committed
+    kCommitting,        // ... and is on its way to the journal
+    kLeased,
+    kAckPending,  // exactly-once: its ack is on its way; keeps its lease
+  };
+  State state = State::kUncommitted;
+  bool generation_unsent = false;    // committed ahead, and not written yet
+  bool receipt_seen = false;         // of this generation
+  bool held_after_restart = false;   // leased to whoever had it before a crash
+  Generation generation = 0;         // of the newest delivery; 0: never sent
+  Generation nacked = 0;             // replay: the generation whose nack is known
+  std::optional<StreamId> stream{};  // of the newest delivery
+  uint64_t response = 0;
+  uint32_t deliver_draws = 0, modack_draws = 0, ack_draws = 0;
+  uint32_t bytes = 0;
+};
+
+// A waiting unary Pull.
+struct WaitingPull {
+  CallId call{};
+  size_t messages_max = 0;
+  bool immediately = false;  // waits at most for a commit that is under way
+};
+
+}  // namespace hopgap::broker
