@@ -82,8 +82,8 @@ class Relay {
       if (polled[1].revents != 0) alive = Copy(client, server);
       if (alive && polled[2].revents != 0) alive = Copy(server, client);
     }
+    Reset(server);  // first, so that the server knows when the client does
     Reset(client);
-    Reset(server);
   }
 
   const uint16_t server_port_;

@@ -152,13 +152,6 @@ bool Matches(const Rule& rule, std::string_view header) {
   return rule.header.ends_with('/') ? header.starts_with(rule.header) : header == rule.header;
 }
 
-// foo_test.cc, and the headers that only tests include: foo_testing.h, test_foo.h.
-bool IsTest(const std::filesystem::path& file) {
-  const std::string stem = file.stem().string();
-  if (stem.ends_with("_test")) return true;
-  return file.extension() == ".h" && (stem.ends_with("_testing") || stem.starts_with("test_"));
-}
-
 struct Include {
   bool quoted = false;
   std::string header;
@@ -228,6 +221,12 @@ std::optional<std::string> Judge(const Source& source, const Include& include) {
 }
 
 }  // namespace
+
+bool IsTest(const std::filesystem::path& file) {
+  const std::string stem = file.stem().string();
+  if (stem.ends_with("_test")) return true;
+  return file.extension() == ".h" && (stem.ends_with("_testing") || stem.starts_with("test_"));
+}
 
 Findings CheckLayers(const std::filesystem::path& root) {
   Findings findings;

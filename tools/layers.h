@@ -17,4 +17,7 @@ namespace hopgap::house {
 // that it does not know is refused, so that a new dependency is a decision.
 Findings CheckLayers(const std::filesystem::path& root);
 
+// foo_test.cc, and the headers that only tests include: foo_testing.h, test_foo.h.
+bool IsTest(const std::filesystem::path& file);
+
 }  // namespace hopgap::house

@@ -7,7 +7,7 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 
-#include "formats/temporary_folder.h"
+#include "formats/temporary_folder_testing.h"
 
 namespace hopgap::formats {
 namespace {

@@ -8,7 +8,7 @@
 
 #include "base/draw.h"
 #include "formats/lognormal.h"
-#include "formats/temporary_folder.h"
+#include "formats/temporary_folder_testing.h"
 
 namespace hopgap::formats {
 namespace {

@@ -8,7 +8,7 @@
 #include <sstream>
 
 #include "formats/ledger_csv.h"
-#include "formats/temporary_folder.h"
+#include "formats/temporary_folder_testing.h"
 
 namespace hopgap::formats {
 namespace {

@@ -5,7 +5,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "report/run_builder.h"
+#include "report/run_builder_testing.h"
 
 namespace hopgap::formats {
 namespace {

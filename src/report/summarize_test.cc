@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "report/placements.h"
-#include "report/run_builder.h"
+#include "report/run_builder_testing.h"
 
 namespace hopgap::report {
 namespace {

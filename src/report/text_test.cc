@@ -5,7 +5,7 @@
 
 #include "base/text.h"
 #include "report/layout.h"
-#include "report/run_builder.h"
+#include "report/run_builder_testing.h"
 
 namespace hopgap::report {
 namespace {
