@@ -152,7 +152,7 @@ void Broker::Impl::Acknowledge(Instant now, LeaseRequest ack, Actions& out) {
   Subscription& subscription = *catalog_.FindSubscription(ack.subscription);
   Advance(now, subscription);
   if (absl::Status status = Read(now, subscription, ack); !status.ok()) return Refuse(ack, status, out);
-  TraceAll(now, ack, What::kAckRead, 0);
+  TraceAll(read_at_, ack, What::kAckRead, 0);
   auto request = std::make_shared<LeaseRequest>(std::move(ack));
   if (request->exactly_once) {
     AckExactlyOnce(now, subscription, request, out);
@@ -216,7 +216,7 @@ void Broker::Impl::ModifyAckDeadline(Instant now, LeaseRequest modify, Actions& 
   Subscription& subscription = *catalog_.FindSubscription(modify.subscription);
   Advance(now, subscription);
   if (absl::Status status = Read(now, subscription, modify); !status.ok()) return Refuse(modify, status, out);
-  TraceAll(now, modify, What::kLeaseRead, modify.seconds);
+  TraceAll(read_at_, modify, What::kLeaseRead, modify.seconds);
   NoteReceipts(subscription, modify);
   for (LeaseRequest::Item& item : modify.items) item.failed = modify.exactly_once && !Live(item);
   auto request = std::make_shared<LeaseRequest>(std::move(modify));

@@ -13,14 +13,18 @@ Broker::~Broker() = default;
 
 absl::Status Broker::Replay(const pubsub::Bytes& record) { return impl_->Replay(record); }
 void Broker::ReplayDone(Instant now) { impl_->ReplayDone(now); }
-void Broker::OnCall(Instant now, CallId call, pubsub::Method method, pubsub::Request request, Actions& out) {
+void Broker::OnCall(Instant now, CallId call, pubsub::Method method, pubsub::Request request, Actions& out,
+                    std::optional<Instant> read) {
+  impl_->ReadAt(read.value_or(now));
   impl_->OnCall(now, call, method, std::move(request), out);
 }
 void Broker::OnCallCancelled(Instant now, CallId call, Actions& out) { impl_->OnCallCancelled(now, call, out); }
 void Broker::OnStreamOpen(Instant now, StreamId stream, pubsub::StreamingPullRequest first, Actions& out) {
+  impl_->ReadAt(now);
   impl_->OnStreamOpen(now, stream, std::move(first), out);
 }
 void Broker::OnStreamRequest(Instant now, StreamId stream, pubsub::StreamingPullRequest request, Actions& out) {
+  impl_->ReadAt(now);
   impl_->OnStreamRequest(now, stream, std::move(request), out);
 }
 void Broker::OnStreamHalfClosed(Instant now, StreamId stream, Actions& out) {

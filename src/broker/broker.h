@@ -91,8 +91,10 @@ class Broker {
   absl::Status Replay(const pubsub::Bytes& record);
   void ReplayDone(Instant now);
 
-  // Unary calls. `method` names the Name and List requests apart.
-  void OnCall(Instant now, CallId call, pubsub::Method method, pubsub::Request request, Actions& out);
+  // Unary calls. `method` names the Name and List requests apart. `read`: when the
+  // request came off the wire, not later than `now`; for the trace alone.
+  void OnCall(Instant now, CallId call, pubsub::Method method, pubsub::Request request, Actions& out,
+              std::optional<Instant> read = std::nullopt);
   void OnCallCancelled(Instant now, CallId call, Actions& out);
 
   // StreamingPull: the first request opens it.

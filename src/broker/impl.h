@@ -18,16 +18,15 @@
 
 namespace hopgap::broker {
 
-// The broker's parts put together. Its methods stand in several files, by what
-// they answer: broker.cc (calls, time, stop), admin.cc (resources), publish.cc,
-// acks.cc (Acknowledge, ModifyAckDeadline), streams.cc, deliver.cc (who gets
-// what, Pull).
+// The broker's parts put together. Its methods stand in several files, by what they answer: broker.cc
+// (calls, time, stop), admin.cc (resources), publish.cc, acks.cc, streams.cc, deliver.cc (and Pull).
 class Broker::Impl {
  public:
   Impl(Options options, trace::EventSink& sink);
 
   absl::Status Replay(const pubsub::Bytes& record) { return replayer_.Apply(record); }
   void ReplayDone(Instant now);
+  void ReadAt(Instant read) { read_at_ = read; }  // of the call or request that follows
   void OnCall(Instant now, CallId call, pubsub::Method method, pubsub::Request request, Actions& out);
   void OnCallCancelled(Instant now, CallId call, Actions& out);
   void OnStreamOpen(Instant now, StreamId stream, pubsub::StreamingPullRequest first, Actions& out);
@@ -134,7 +133,7 @@ class Broker::Impl {
   Commits commits_;
   Held held_;
   Counters counters_;
-
+  Instant read_at_;
   uint64_t next_message_id_;
   Replayer replayer_;
   size_t held_publish_bytes_ = 0;  // of requests that a delay holds before they are in a log

@@ -129,7 +129,7 @@ void Broker::Impl::Accept(Instant now, Topic& topic, std::vector<pubsub::Message
     publish.names.push_back({logged.key, logged.id});
     publish.messages.push_back(std::move(logged));
   }
-  RecordPublish(now, publish, trace::What::kAccepted);
+  RecordPublish(read_at_, publish, trace::What::kAccepted);
   if (topic.delays == nullptr) return;
   DrawPublishLegs(topic, publish);
   publish.holds = publish.before > Duration{0} || publish.after > Duration{0};

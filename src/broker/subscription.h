@@ -22,9 +22,7 @@ namespace hopgap::broker {
 struct Topic;
 
 // One subscription: which messages are ready, who has a lease on which, what is
-// acked. It decides nothing about the journal's timing; it says what needs it.
-//
-// Not thread-safe.
+// acked. It decides nothing about the journal's timing; it says what needs it. Not thread-safe.
 class Subscription {
  public:
   // What an ack id means now.

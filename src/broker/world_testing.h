@@ -13,6 +13,7 @@
 #include "broker/ack_id.h"
 #include "broker/broker.h"
 #include "broker/journal_record.h"
+#include "broker/keeping_sink_testing.h"
 #include "pubsub/error_details.h"
 
 namespace hopgap::broker {
@@ -21,25 +22,6 @@ using namespace std::chrono_literals;  // NOLINT: a header for tests only
 
 inline constexpr Instant kStart = InstantFromNanos(1'000'000'000'000);
 inline constexpr HashKey kKey{11, 22};
-
-// Keeps what the broker records.
-class KeepingSink final : public trace::EventSink {
- public:
-  void Record(const trace::Event& event) override { events.push_back(event); }
-  uint16_t AddPlace(const trace::Place& place) override {
-    places.push_back(place);
-    return static_cast<uint16_t>(places.size() - 1);
-  }
-  std::vector<trace::Event> Of(trace::What what) const {
-    std::vector<trace::Event> found;
-    for (const trace::Event& event : events) {
-      if (event.what == what) found.push_back(event);
-    }
-    return found;
-  }
-  std::vector<trace::Event> events;
-  std::vector<trace::Place> places;
-};
 
 // The adapter's part, with a clock that the test turns: performs actions, keeps
 // answers, and checks what every adapter relies on (one write in flight, one

@@ -30,6 +30,17 @@ constexpr char kProbePath[] = "/hopgap.Probe/Empty";
 constexpr int kReconnectFirstMs = 100;
 constexpr int kReconnectMostMs = 2'000;
 
+// gRPC's last user would shut the library down and wait for its threads, one of
+// which may sit in a poll of 10 s (after a write that filled its socket). So the
+// process stays a user of it until it ends.
+void KeepGrpc() {
+  static const bool kept = [] {
+    grpc_init();
+    return true;
+  }();
+  static_cast<void>(kept);
+}
+
 std::shared_ptr<grpc::Channel> OpenChannel(const std::string& target) {
   grpc::ChannelArguments arguments;
   // Without it gRPC gives equal channels one connection, silently.
@@ -159,7 +170,10 @@ class Remote::Impl {
   }
 };
 
-Remote::Remote() : impl_(std::make_unique<Impl>()) {}
+Remote::Remote() {
+  KeepGrpc();
+  impl_ = std::make_unique<Impl>();
+}
 
 Remote::~Remote() { Shutdown(); }
 

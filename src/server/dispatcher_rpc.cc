@@ -36,14 +36,15 @@ void Dispatcher::OnRead(const CallRef& call, pubsub::Bytes message) {
 }
 
 void Dispatcher::ReadUnary(const CallRef& call, pubsub::Bytes message) {
+  const Instant read = SteadyNow();
   const pubsub::Method method = *call->method;
   absl::StatusOr<pubsub::Request> request = pubsub::DecodeRequest(method, std::move(message));
   if (!request.ok()) return call->Finish(request.status(), {});
   call->posted = true;
-  const bool taken = strand_.TryPost([this, call, method, request = *std::move(request)]() mutable {
+  const bool taken = strand_.TryPost([this, call, method, read, request = *std::move(request)]() mutable {
     open_.emplace(call->id(), Open{call, false});
     Actions actions;
-    broker_.OnCall(SteadyNow(), CallId{call->id()}, method, std::move(request), actions);
+    broker_.OnCall(SteadyNow(), CallId{call->id()}, method, std::move(request), actions, read);
     Perform(actions);
   });
   if (taken) return;

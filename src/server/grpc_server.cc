@@ -30,7 +30,19 @@ struct GrpcParts {
   std::unique_ptr<grpc::Server> server;
 };
 
+// gRPC's last user would shut the library down and wait for its threads, one of
+// which may sit in a poll of 10 s (after a write that filled its socket). So the
+// process stays a user of it until it ends.
+void KeepGrpc() {
+  static const bool kept = [] {
+    grpc_init();
+    return true;
+  }();
+  static_cast<void>(kept);
+}
+
 GrpcParts BuildGrpc() {
+  KeepGrpc();
   GrpcParts parts;
   parts.service = std::make_unique<grpc::AsyncGenericService>();
   grpc::ServerBuilder builder;
