@@ -16,8 +16,8 @@ namespace hopgap {
 namespace {
 
 constexpr int kRounds = 3;
-constexpr double kRatioMax = 2.0;           // lease wait p50 / empty call p50, best round
-constexpr double kBrokerP99UsMax = 200;     // lease applied - request read
+constexpr double kRatioMax = 2.0;        // lease wait p50 / empty call p50, best round
+constexpr double kBrokerP99UsMax = 200;  // lease applied - request read
 
 double QuantileUs(std::vector<int64_t> nanos, double p) {
   if (nanos.empty()) return 0;
@@ -38,7 +38,8 @@ std::vector<int64_t> BrokerShare(std::span<const trace::Event> events) {
   for (const trace::Event& event : events) {
     if (event.what == trace::What::kLeaseRead) read[event.delivery] = event.at;
     if (event.what != trace::What::kLeaseApplied) continue;
-    if (const auto found = read.find(event.delivery); found != read.end()) shares.push_back((event.at - found->second).count());
+    if (const auto found = read.find(event.delivery); found != read.end())
+      shares.push_back((event.at - found->second).count());
   }
   return shares;
 }
@@ -89,23 +90,23 @@ int Main(bool tiny) {
     if (probe > 0) best = std::min(best, wait / probe);
     broker_p99 = i == 0 ? p99 : std::min(broker_p99, p99);
     waits += round->journal_waits;
-    std::printf("round %d  lease wait p50 %.0f us (n %zu)  empty call p50 %.0f us (n %zu)  ratio %.2f  "
-                "broker p99 %.0f us (n %zu)  own stall %.2f ms\n",
-                i + 1, wait, round->lease_wait.size(), probe, round->probe.size(), wait / probe, p99,
-                round->broker.size(), ToMillis(round->stall));
+    std::printf(
+        "round %d  lease wait p50 %.0f us (n %zu)  empty call p50 %.0f us (n %zu)  ratio %.2f  "
+        "broker p99 %.0f us (n %zu)  own stall %.2f ms\n",
+        i + 1, wait, round->lease_wait.size(), probe, round->probe.size(), wait / probe, p99, round->broker.size(),
+        ToMillis(round->stall));
     if (round->receipts == 0) return 2;
   }
   if (tiny) return 0;
   const bool met = best <= kRatioMax && broker_p99 < kBrokerP99UsMax && waits == 0;
-  std::printf("best ratio %.2f (target <= %.1f)  broker lease applied - request read p99 %.0f us (target < %.0f, best round)  "
-              "modacks that waited for the journal %llu (target 0): %s\n",
-              best, kRatioMax, broker_p99, kBrokerP99UsMax, static_cast<unsigned long long>(waits), met ? "met" : "NOT met");
+  std::printf(
+      "best ratio %.2f (target <= %.1f)  broker lease applied - request read p99 %.0f us (target < %.0f, best round)  "
+      "modacks that waited for the journal %llu (target 0): %s\n",
+      best, kRatioMax, broker_p99, kBrokerP99UsMax, static_cast<unsigned long long>(waits), met ? "met" : "NOT met");
   return met ? 0 : 1;
 }
 
 }  // namespace
 }  // namespace hopgap
 
-int main(int argc, char** argv) {
-  return hopgap::Main(argc > 1 && std::string_view(argv[1]) == "--tiny");
-}
+int main(int argc, char** argv) { return hopgap::Main(argc > 1 && std::string_view(argv[1]) == "--tiny"); }

@@ -45,15 +45,14 @@ int Main(bool tiny) {
   const uint64_t messages = tiny ? 200 : 20'000;
   absl::StatusOr<Measured> first = Measure(messages), second = Measure(messages);
   if (!first.ok() || !second.ok()) return 2;
-  std::printf("%.0f and %.0f message-hops/s of wall time (5 arms x 3 hops x %llu messages, %llu steps); same result: %s\n",
-              first->hops_per_second, second->hops_per_second, static_cast<unsigned long long>(messages),
-              static_cast<unsigned long long>(first->steps), first->sum == second->sum ? "yes" : "NO");
+  std::printf(
+      "%.0f and %.0f message-hops/s of wall time (5 arms x 3 hops x %llu messages, %llu steps); same result: %s\n",
+      first->hops_per_second, second->hops_per_second, static_cast<unsigned long long>(messages),
+      static_cast<unsigned long long>(first->steps), first->sum == second->sum ? "yes" : "NO");
   return first->sum == second->sum && first->steps == second->steps ? 0 : 1;
 }
 
 }  // namespace
 }  // namespace hopgap
 
-int main(int argc, char** argv) {
-  return hopgap::Main(argc > 1 && std::string_view(argv[1]) == "--tiny");
-}
+int main(int argc, char** argv) { return hopgap::Main(argc > 1 && std::string_view(argv[1]) == "--tiny"); }

@@ -50,8 +50,8 @@ uint64_t Finalise(uint64_t z) {
 }  // namespace
 
 uint64_t SipHash(HashKey key, std::string_view text) {
-  SipState s{0x736f6d6570736575u ^ key.k0, 0x646f72616e646f6du ^ key.k1,
-             0x6c7967656e657261u ^ key.k0, 0x7465646279746573u ^ key.k1};
+  SipState s{0x736f6d6570736575u ^ key.k0, 0x646f72616e646f6du ^ key.k1, 0x6c7967656e657261u ^ key.k0,
+             0x7465646279746573u ^ key.k1};
   size_t at = 0;
   for (; at + 8 <= text.size(); at += 8) s.Absorb(LoadLittleEndian(text.data() + at, 8));
   const uint64_t length = static_cast<uint64_t>(text.size() & 0xff) << 56;

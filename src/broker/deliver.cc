@@ -198,7 +198,7 @@ void Broker::Impl::JournalAhead(Instant now, Subscription& subscription, Actions
   }
   const std::deque<Sequence>& waiting = subscription.awaiting_bound();
   SendBound& bound = subscription.bound;
-  if (waiting.empty() || bound.raising()) return;
+  if (waiting.empty() || bound.raising() || subscription.ready() > bound.step() / 2) return;
   const auto prefix = static_cast<std::ptrdiff_t>(std::min(waiting.size(), options_.messages_per_response_max));
   const Sequence needed = *std::max_element(waiting.begin(), waiting.begin() + prefix) + 1;
   const Sequence raised = bound.Raise(needed, now);

@@ -69,7 +69,8 @@ int AnalyzeCommand(const AnalyzeOptions& options) {
   absl::StatusOr<report::Run> run = formats::ReadRunJson(*text, run_file);
   if (!run.ok()) return Fail(kBadConfiguration, MessageOf(run.status()));
   if (run->configuration.spans_of == 0) {
-    return Fail(kBadConfiguration, StrCat(options.folder, ": this run wrote no spans (--spans none); its result is in summary.json"));
+    return Fail(kBadConfiguration,
+                StrCat(options.folder, ": this run wrote no spans (--spans none); its result is in summary.json"));
   }
   absl::StatusOr<Traces> traces = ReadTraces(StrCat(options.folder, "/spans.otlp.jsonl"));
   if (!traces.ok()) return Fail(kBadConfiguration, MessageOf(traces.status()));

@@ -10,10 +10,10 @@ enum ExitCode : int {
   kUnreachable = 4,       // the target does not answer
   kPortInUse = 5,
   kOutputUnwritable = 6,
-  kUnfinished = 7,        // an arm was saturated: messages were unfinished after the drain
-  kInternal = 70,         // a bug of ours; please report it
-  kInterrupted = 130,     // SIGINT ended it early; what completed was reported
-  kTerminated = 143,      // SIGTERM, likewise
+  kUnfinished = 7,     // an arm was saturated: messages were unfinished after the drain
+  kInternal = 70,      // a bug of ours; please report it
+  kInterrupted = 130,  // SIGINT ended it early; what completed was reported
+  kTerminated = 143,   // SIGTERM, likewise
 };
 
 }  // namespace hopgap::cli

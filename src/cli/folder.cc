@@ -18,7 +18,7 @@ namespace {
 
 constexpr char kSpansFile[] = "spans.otlp.jsonl";
 constexpr size_t kFlushAt = 1 << 20;
-constexpr size_t kRpcSpansPerLine = 512;   // what an exporter would put into one batch
+constexpr size_t kRpcSpansPerLine = 512;  // what an exporter would put into one batch
 
 std::string FormatTime(const char* format) {
   const std::time_t now = std::time(nullptr);
@@ -116,9 +116,14 @@ void Folder::AddLedger(const lab::Experiment& experiment) {
     for (uint64_t slot = 0; slot < ledger.slots(); ++slot) {
       for (int hop = 1; hop <= ledger.hops(); ++hop) {
         const lab::LedgerRow& row = ledger.At(arm, slot, hop);
-        formats::AppendLedgerLine({.arm = experiment.options().arms[arm].name, .slot = slot, .hop = hop, .due = row.due,
-                                   .publish_call = row.publish_call, .handler_entry = row.handler_entry,
-                                   .handler_return = row.handler_return}, text);
+        formats::AppendLedgerLine({.arm = experiment.options().arms[arm].name,
+                                   .slot = slot,
+                                   .hop = hop,
+                                   .due = row.due,
+                                   .publish_call = row.publish_call,
+                                   .handler_entry = row.handler_entry,
+                                   .handler_return = row.handler_return},
+                                  text);
       }
     }
   }

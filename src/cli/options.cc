@@ -56,12 +56,18 @@ absl::Status ApplyPlant(std::string_view text, Plants& plants) {
   if (equals == std::string_view::npos) return Bad("--plant", text, "is not SEAM=DURATION");
   absl::StatusOr<Duration> length = ParseDuration("--plant", text.substr(equals + 1));
   if (!length.ok()) return length.status();
-  const std::map<std::string_view, Duration*> seams = {
-      {"send", &plants.lab.send}, {"work", &plants.lab.work}, {"generator-stall", &plants.lab.generator_stall},
-      {"batching", &plants.client.batching}, {"flow-control", &plants.client.flow_control},
-      {"scheduler", &plants.client.scheduler}, {"publish-before", &plants.legs[0]},
-      {"publish-after", &plants.legs[1]}, {"deliver", &plants.legs[2]}, {"modack", &plants.legs[3]},
-      {"ack", &plants.legs[4]}, {"wire", &plants.wire}};
+  const std::map<std::string_view, Duration*> seams = {{"send", &plants.lab.send},
+                                                       {"work", &plants.lab.work},
+                                                       {"generator-stall", &plants.lab.generator_stall},
+                                                       {"batching", &plants.client.batching},
+                                                       {"flow-control", &plants.client.flow_control},
+                                                       {"scheduler", &plants.client.scheduler},
+                                                       {"publish-before", &plants.legs[0]},
+                                                       {"publish-after", &plants.legs[1]},
+                                                       {"deliver", &plants.legs[2]},
+                                                       {"modack", &plants.legs[3]},
+                                                       {"ack", &plants.legs[4]},
+                                                       {"wire", &plants.wire}};
   const auto found = seams.find(seam);
   if (found == seams.end()) {
     std::string names;
@@ -78,8 +84,8 @@ absl::StatusOr<Duration> ParseDuration(std::string_view flag, std::string_view t
   const size_t digits = text.find_first_not_of("0123456789.");
   const std::optional<double> number = ParseNumber<double>(text.substr(0, digits));
   const std::string_view unit = digits == std::string_view::npos ? "" : text.substr(digits);
-  const std::map<std::string_view, double> units = {
-      {"ns", 1}, {"us", 1e3}, {"ms", 1e6}, {"s", 1e9}, {"m", 6e10}, {"h", 3.6e12}};
+  const std::map<std::string_view, double> units = {{"ns", 1},  {"us", 1e3}, {"ms", 1e6},
+                                                    {"s", 1e9}, {"m", 6e10}, {"h", 3.6e12}};
   const auto found = units.find(unit);
   if (!number || (found == units.end() && !(unit.empty() && *number == 0))) {
     return Bad(flag, text, "is not a duration such as 200ms, 20s or 1.5m");
@@ -97,8 +103,8 @@ struct RunFlags::Raw {
   std::string waterfall, ring_events = "4000000";
   std::vector<std::string> arms, plants;
   bool json = false, quiet = false, per_hop = false, no_out = false;
-  CLI::Option *rate_given = nullptr, *streams_given = nullptr, *messages_given = nullptr,
-              *duration_given = nullptr, *profile_given = nullptr, *policy_given = nullptr;
+  CLI::Option *rate_given = nullptr, *streams_given = nullptr, *messages_given = nullptr, *duration_given = nullptr,
+              *profile_given = nullptr, *policy_given = nullptr;
 
   absl::Status ApplyPreset(RunOptions& options) const;
   absl::Status FinishSize(RunOptions& options) const;
@@ -110,26 +116,53 @@ RunFlags::RunFlags(CLI::App& app, bool simulated) : raw_(std::make_shared<Raw>()
   Raw& raw = *raw_;
   raw.simulated = simulated;
   const std::string load = "Load", chain = "Chain and client", broker = "Broker", output = "Output";
-  raw.rate_given = app.add_option("--rate", raw.rate, "messages a second, per arm, evenly spread")->group(load)->capture_default_str();
+  raw.rate_given = app.add_option("--rate", raw.rate, "messages a second, per arm, evenly spread")
+                       ->group(load)
+                       ->capture_default_str();
   raw.messages_given = app.add_option("--messages", raw.messages, "messages per arm (default 31)")->group(load);
-  raw.duration_given = app.add_option("--duration", raw.duration, "instead of --messages: every slot in [0, DURATION)")->group(load);
-  app.add_option("--drain", raw.drain, "wait this long after the last slot for what is unfinished")->group(load)->capture_default_str();
-  app.add_option("--preset", raw.preset, "published-1rps (the defaults) or published-5rps (5/s for 30 s, 10 streams, warm-up 5 s left out)")->group(load);
+  raw.duration_given =
+      app.add_option("--duration", raw.duration, "instead of --messages: every slot in [0, DURATION)")->group(load);
+  app.add_option("--drain", raw.drain, "wait this long after the last slot for what is unfinished")
+      ->group(load)
+      ->capture_default_str();
+  app.add_option("--preset", raw.preset,
+                 "published-1rps (the defaults) or published-5rps (5/s for 30 s, 10 streams, warm-up 5 s left out)")
+      ->group(load);
   app.add_option("--seed", raw.seed, "of the added delays and phases (default: built in)")->group(load);
   app.add_option("--hops", raw.hops, "workers in a chain")->group(chain)->capture_default_str();
   app.add_option("--work", raw.work, "simulated work per handler")->group(chain)->capture_default_str();
-  raw.streams_given = app.add_option("--streams", raw.streams, "StreamingPull streams per worker (Go's NumGoroutines)")->group(chain)->capture_default_str();
-  app.add_option("--max-outstanding-messages", raw.max_outstanding, "flow control of each worker")->group(chain)->capture_default_str();
+  raw.streams_given = app.add_option("--streams", raw.streams, "StreamingPull streams per worker (Go's NumGoroutines)")
+                          ->group(chain)
+                          ->capture_default_str();
+  app.add_option("--max-outstanding-messages", raw.max_outstanding, "flow control of each worker")
+      ->group(chain)
+      ->capture_default_str();
   app.add_option("--client", raw.client, "client model: go")->group(chain)->capture_default_str();
-  app.add_option("--arm", raw.arms, "one more arm in every group: std, eos, eos-overlap, or NAME:KIND[,streams=N]")->group(chain);
-  app.add_option("--publish", raw.publish, "await: ack after the publish's result; fire: ack at once")->group(chain)->capture_default_str();
-  raw.profile_given = app.add_option("--profile", raw.profile, "delays the replay's broker adds: cloud-replay, none, or a FILE")->group(broker)->capture_default_str();
-  raw.policy_given = app.add_option("--response-policy", raw.policy, "eager: write when there is credit; gated: one response per stream awaits its receipt modack")->group(broker)->capture_default_str();
+  app.add_option("--arm", raw.arms, "one more arm in every group: std, eos, eos-overlap, or NAME:KIND[,streams=N]")
+      ->group(chain);
+  app.add_option("--publish", raw.publish, "await: ack after the publish's result; fire: ack at once")
+      ->group(chain)
+      ->capture_default_str();
+  raw.profile_given =
+      app.add_option("--profile", raw.profile, "delays the replay's broker adds: cloud-replay, none, or a FILE")
+          ->group(broker)
+          ->capture_default_str();
+  raw.policy_given =
+      app.add_option("--response-policy", raw.policy,
+                     "eager: write when there is credit; gated: one response per stream awaits its receipt modack")
+          ->group(broker)
+          ->capture_default_str();
   if (!simulated) {
-    app.add_option("--target", raw.target, "embedded (default) or HOST:PORT of an emulator; PUBSUB_EMULATOR_HOST is honoured")->group(broker);
-    app.add_option("--ring-events", raw.ring_events, "capacity of the event recorder (64 bytes each)")->group(output)->capture_default_str();
+    app.add_option("--target", raw.target,
+                   "embedded (default) or HOST:PORT of an emulator; PUBSUB_EMULATOR_HOST is honoured")
+        ->group(broker);
+    app.add_option("--ring-events", raw.ring_events, "capacity of the event recorder (64 bytes each)")
+        ->group(output)
+        ->capture_default_str();
   }
-  app.add_option("--spans", raw.spans, "what is written: auto, all, sampled:N, none; everything is always recorded")->group(output)->capture_default_str();
+  app.add_option("--spans", raw.spans, "what is written: auto, all, sampled:N, none; everything is always recorded")
+      ->group(output)
+      ->capture_default_str();
   app.add_option("--out", raw.out, "run folder to write (default runs/TIME)")->group(output);
   app.add_flag("--no-out", raw.no_out, "write no run folder")->group(output);
   app.add_flag("--json", raw.json, "print one JSON document (docs/json.md) and nothing else")->group(output);
@@ -166,7 +199,8 @@ absl::Status RunFlags::Raw::FinishSize(RunOptions& options) const {
     if (!length.ok()) return length.status();
     options.messages = lab::Schedule::SlotsIn(options.millihertz, *length);
     if (options.messages < 1 || options.messages > kMessagesMax) {
-      return Bad("--duration", duration, StrCat("gives ", options.messages, " messages, outside [1, ", kMessagesMax, "]"));
+      return Bad("--duration", duration,
+                 StrCat("gives ", options.messages, " messages, outside [1, ", kMessagesMax, "]"));
     }
   }
   if (lab::Schedule(options.millihertz, options.messages).DueAfter(options.messages - 1) < options.warm_up) {
@@ -188,12 +222,15 @@ absl::Status RunFlags::Raw::FinishTarget(RunOptions& options) const {
     return Bad("--target", options.target, "is not supported yet; use embedded or HOST:PORT");
   }
   const size_t colon = options.target.rfind(':');
-  const std::optional<uint16_t> port =
-      colon == std::string::npos ? std::nullopt : ParseNumber<uint16_t>(std::string_view(options.target).substr(colon + 1));
+  const std::optional<uint16_t> port = colon == std::string::npos
+                                           ? std::nullopt
+                                           : ParseNumber<uint16_t>(std::string_view(options.target).substr(colon + 1));
   if (!port || *port == 0 || colon == 0) return Bad("--target", options.target, "is neither embedded nor HOST:PORT");
   const bool delays_asked = profile_given->count() > 0 && profile != "none";
-  if (delays_asked) return Bad("--profile", profile, StrCat("needs the embedded broker, not --target ", options.target));
-  if (policy_given->count() > 0) return Bad("--response-policy", policy, StrCat("needs the embedded broker, not --target ", options.target));
+  if (delays_asked)
+    return Bad("--profile", profile, StrCat("needs the embedded broker, not --target ", options.target));
+  if (policy_given->count() > 0)
+    return Bad("--response-policy", policy, StrCat("needs the embedded broker, not --target ", options.target));
   options.profile = "none";
   return absl::OkStatus();
 }

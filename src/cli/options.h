@@ -24,8 +24,8 @@ namespace hopgap::cli {
 // The built-in seed: its 31 medians under cloud-replay lie within 3 % of the
 // profile's (tests/scenario/emergence_test.cc pins that).
 inline constexpr uint64_t kBuiltinSeed = 203;
-inline constexpr uint64_t kSpansAllMax = 2'000;      // messages in all, with --spans auto
-inline constexpr uint64_t kSpansSampled = 1'000;     // and what is sampled beyond
+inline constexpr uint64_t kSpansAllMax = 2'000;   // messages in all, with --spans auto
+inline constexpr uint64_t kSpansSampled = 1'000;  // and what is sampled beyond
 
 // Test-only faults at the seams (--plant, hidden).
 struct Plants {
@@ -44,28 +44,28 @@ struct SpanChoice {
 // What `run` and `simulate` were asked to do, checked.
 struct RunOptions {
   uint64_t millihertz = 1000;
-  uint64_t messages = 31;                       // slots
+  uint64_t messages = 31;  // slots
   int hops = 3;
   Duration work{std::chrono::milliseconds{200}};
   uint32_t streams = 4;
   int64_t max_outstanding_messages = 1000;
   std::string client = "go";
-  std::vector<std::string> arms;                // of --arm
+  std::vector<std::string> arms;  // of --arm
   lab::PublishMode publish = lab::PublishMode::kAwait;
   Duration drain{std::chrono::seconds{30}};
   bool gated = false;
   std::string target = "embedded";
   bool target_from_environment = false;
-  std::string profile = "cloud-replay";         // name, file or "none"
+  std::string profile = "cloud-replay";  // name, file or "none"
   std::string preset;
   Duration warm_up{0};
   uint64_t seed = kBuiltinSeed;
   bool seed_given = false;
   SpanChoice spans;
-  std::string out;                              // folder to write; empty: runs/<start>
+  std::string out;  // folder to write; empty: runs/<start>
   bool no_out = false;
   bool json = false, quiet = false, per_hop = false;
-  std::string waterfall;                        // arm; empty: the report chooses
+  std::string waterfall;  // arm; empty: the report chooses
   uint64_t ring_events = 4'000'000;
   Plants plants;
   bool simulated = false;
@@ -83,7 +83,7 @@ class RunFlags {
 
  private:
   struct Raw;
-  std::shared_ptr<Raw> raw_;                    // CLI11 keeps references to its texts
+  std::shared_ptr<Raw> raw_;  // CLI11 keeps references to its texts
 };
 
 // "200ms", "20s", "1.5m", "0"; InvalidArgument names `flag`.

@@ -22,8 +22,8 @@ void Print(const std::string& text) {
 
 void Print(const report::Summary& summary, const Presentation& presentation) {
   if (presentation.json) return Print(formats::SummaryJson(summary));
-  Print(report::RenderText(summary, {.per_hop = presentation.per_hop, .width = report::kWidthMin,
-                                     .waterfall_arm = presentation.waterfall}));
+  Print(report::RenderText(
+      summary, {.per_hop = presentation.per_hop, .width = report::kWidthMin, .waterfall_arm = presentation.waterfall}));
 }
 
 }  // namespace

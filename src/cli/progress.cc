@@ -11,7 +11,7 @@
 namespace hopgap::cli {
 namespace {
 
-constexpr int kEveryNth = 5;   // reports (seconds) between lines when there is no terminal
+constexpr int kEveryNth = 5;  // reports (seconds) between lines when there is no terminal
 
 report::Progress ForReport(const live::GroupProgress& group, Duration elapsed) {
   report::Progress progress;

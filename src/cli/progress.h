@@ -23,8 +23,8 @@ class ProgressPrinter {
 
   const bool quiet_;
   const bool terminal_;
-  int shown_ = 0;          // lines to go back over
-  int skipped_ = 0;        // reports since the last printed one
+  int shown_ = 0;    // lines to go back over
+  int skipped_ = 0;  // reports since the last printed one
 };
 
 }  // namespace hopgap::cli

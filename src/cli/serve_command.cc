@@ -21,8 +21,8 @@ absl::Status AddProfile(const ServeOptions& options, broker::Broker::Options& br
   absl::StatusOr<broker::Profile> profile = LoadProfile(options.profile);
   if (!profile.ok()) return profile.status();
   if (options.profile != "none") {
-    broker.every_project = std::make_shared<broker::Delays>(
-        broker::Delays::Options{.profile = *std::move(profile), .seed = options.seed});
+    broker.every_project =
+        std::make_shared<broker::Delays>(broker::Delays::Options{.profile = *std::move(profile), .seed = options.seed});
   }
   return absl::OkStatus();
 }

@@ -58,7 +58,8 @@ void DescribeProfile(const broker::Profile& profile, report::Configuration& conf
     if (table.zero()) return;
     std::string name(broker::LegName(leg));
     std::replace(name.begin(), name.end(), '_', ' ');
-    configuration.added.push_back({name, kind, QuantileMs(table, 0.5), QuantileMs(table, 0.95), ToMillis(table.Mean())});
+    configuration.added.push_back(
+        {name, kind, QuantileMs(table, 0.5), QuantileMs(table, 0.95), ToMillis(table.Mean())});
   };
   add(broker::Leg::kPublishBefore, "both", false);
   add(broker::Leg::kPublishAfter, "both", false);
@@ -69,10 +70,10 @@ void DescribeProfile(const broker::Profile& profile, report::Configuration& conf
 }
 
 void AddDelays(const RunOptions& options, const broker::Profile& profile, Setup& setup) {
-  broker::Delays::Options delays{.profile = {}, .seed = options.seed, .strata = options.messages,
-                                 .planted = options.plants.legs};
-  const bool planted = std::any_of(delays.planted.begin(), delays.planted.end(),
-                                   [](Duration length) { return length != Duration{0}; });
+  broker::Delays::Options delays{
+      .profile = {}, .seed = options.seed, .strata = options.messages, .planted = options.plants.legs};
+  const bool planted =
+      std::any_of(delays.planted.begin(), delays.planted.end(), [](Duration length) { return length != Duration{0}; });
   if (planted) setup.broker.every_project = std::make_shared<broker::Delays>(delays);
   if (options.profile != "none") {
     delays.profile = profile;
@@ -90,7 +91,8 @@ void FillConfiguration(const RunOptions& options, report::Configuration& configu
   configuration.streams = static_cast<int>(options.streams);
   configuration.max_outstanding_messages = options.max_outstanding_messages;
   configuration.publish_mode = options.publish == lab::PublishMode::kAwait ? "await" : "fire";
-  configuration.response_policy = options.embedded() || options.simulated ? (options.gated ? "gated" : "eager") : "the target's own";
+  configuration.response_policy =
+      options.embedded() || options.simulated ? (options.gated ? "gated" : "eager") : "the target's own";
   configuration.target = options.simulated ? "simulated" : options.target;
   configuration.profile = options.profile;
   configuration.seed = options.seed;

@@ -17,7 +17,7 @@ inline constexpr char kReplayProject[] = "hopgap-replay";
 // What a run's options mean for each room.
 struct Setup {
   lab::Options lab;
-  broker::Broker::Options broker;       // embedded and simulated targets
+  broker::Broker::Options broker;  // embedded and simulated targets
   report::Configuration configuration;
 };
 

@@ -18,7 +18,7 @@
 namespace hopgap::cli {
 namespace {
 
-constexpr size_t kRpcEventsMax = 4'000'000;   // kept for RPC spans; beyond, a run writes none
+constexpr size_t kRpcEventsMax = 4'000'000;  // kept for RPC spans; beyond, a run writes none
 
 }  // namespace
 

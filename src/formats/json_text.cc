@@ -1,6 +1,5 @@
 #include "formats/json_text.h"
 
-
 namespace hopgap::formats {
 namespace {
 

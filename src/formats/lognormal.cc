@@ -9,7 +9,7 @@
 namespace hopgap::formats {
 namespace {
 
-constexpr double kLowestZ = -5;        // one draw in 3.5 million lies below
+constexpr double kLowestZ = -5;  // one draw in 3.5 million lies below
 
 double Probability(double z) { return 0.5 * std::erfc(-z / std::sqrt(2.0)); }
 

@@ -11,17 +11,17 @@ void Warn(OtlpFileSummary& summary, std::string warning) {
 
 }  // namespace
 
-absl::StatusOr<OtlpFileSummary> ReadOtlpFile(
-    const std::string& path, const std::function<absl::Status(std::vector<trace::Span>&)>& sink) {
+absl::StatusOr<OtlpFileSummary> ReadOtlpFile(const std::string& path,
+                                             const std::function<absl::Status(std::vector<trace::Span>&)>& sink) {
   OtlpFileSummary summary;
   OtlpLineReader reader;
   std::vector<trace::Span> spans;
   const auto take = [&](uint64_t number, std::string_view line, bool too_long) -> absl::Status {
     if (!too_long && line.find_first_not_of(" \t") == std::string_view::npos) return absl::OkStatus();
     spans.clear();
-    const absl::Status status =
-        too_long ? absl::InvalidArgumentError(StrCat("longer than ", kOtlpLineBytesMax, " bytes"))
-                 : reader.Read(line, spans);
+    const absl::Status status = too_long
+                                    ? absl::InvalidArgumentError(StrCat("longer than ", kOtlpLineBytesMax, " bytes"))
+                                    : reader.Read(line, spans);
     if (!status.ok()) {
       ++summary.bad_lines;
       Warn(summary, StrCat(path, ":", number, ": ", MessageOf(status)));

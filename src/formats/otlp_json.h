@@ -47,13 +47,13 @@ class OtlpLineReader {
 };
 
 struct OtlpFileSummary {
-  uint64_t lines = 0;                  // that held spans
+  uint64_t lines = 0;  // that held spans
   uint64_t spans = 0;
-  uint64_t bad_lines = 0;              // skipped; > 0: the result is partial
-  std::vector<std::string> warnings;   // "FILE:LINE: why", at most kWarningsMax
+  uint64_t bad_lines = 0;             // skipped; > 0: the result is partial
+  std::vector<std::string> warnings;  // "FILE:LINE: why", at most kWarningsMax
 };
 
-inline constexpr size_t kOtlpLineBytesMax = size_t{64} << 20;   // a longer line is skipped and named
+inline constexpr size_t kOtlpLineBytesMax = size_t{64} << 20;  // a longer line is skipped and named
 inline constexpr size_t kWarningsMax = 20;
 
 // Hands the spans to `sink`, line by line; memory is bounded by the longest
@@ -61,7 +61,7 @@ inline constexpr size_t kWarningsMax = 20;
 // may end in the middle of one). NotFound or Unavailable if the file cannot be
 // read, InvalidArgument if none of its lines can; a failure of `sink` ends the
 // reading and is returned.
-absl::StatusOr<OtlpFileSummary> ReadOtlpFile(
-    const std::string& path, const std::function<absl::Status(std::vector<trace::Span>&)>& sink);
+absl::StatusOr<OtlpFileSummary> ReadOtlpFile(const std::string& path,
+                                             const std::function<absl::Status(std::vector<trace::Span>&)>& sink);
 
 }  // namespace hopgap::formats

@@ -22,7 +22,7 @@ absl::Status Bad(std::string_view field, std::string_view why) {
 std::optional<int64_t> Integer(const element& value) {
   switch (value.type()) {
     case element_type::INT64: return value.get_int64().value_unsafe();
-    case element_type::UINT64: return std::nullopt;       // beyond what an instant can hold
+    case element_type::UINT64: return std::nullopt;  // beyond what an instant can hold
     case element_type::STRING: return ParseNumber<int64_t>(value.get_string().value_unsafe());
     default: return std::nullopt;
   }
@@ -160,9 +160,8 @@ class OtlpLineReader::Impl {
   }
 
   absl::Status ReadSpan(const element& value, Span& span) {
-    absl::Status status = Members(value, "spans", [&](std::string_view key, const element& member) {
-      return ReadSpanField(key, member, span);
-    });
+    absl::Status status = Members(
+        value, "spans", [&](std::string_view key, const element& member) { return ReadSpanField(key, member, span); });
     if (!status.ok()) return status;
     if ((span.trace_hi | span.trace_lo) == 0) return Bad("traceId", "missing or all zero");
     if (span.span == 0) return Bad("spanId", "missing or all zero");
@@ -258,7 +257,7 @@ class OtlpLineReader::Impl {
       } else if (Is(key, "doubleValue", "double_value")) {
         return ReadDouble(member, out);
       } else if (const std::optional<std::string_view> text = Text(member)) {
-        out = std::string(*text);        // stringValue; bytesValue keeps its base64
+        out = std::string(*text);  // stringValue; bytesValue keeps its base64
       } else {
         out = std::string(simdjson::minify(member));
       }

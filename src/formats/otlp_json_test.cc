@@ -30,8 +30,8 @@ Span Full() {
   span.kind = trace::SpanKind::kProducer;
   span.start = WallTime{Duration{1581452772000000321}};
   span.end = WallTime{Duration{1581452772000000999}};
-  span.attributes = {{"text", std::string("a\"b\\c\n\x01é")}, {"number", int64_t{-9007199254740993}},
-                     {"flag", true}, {"ratio", 0.1}};
+  span.attributes = {
+      {"text", std::string("a\"b\\c\n\x01é")}, {"number", int64_t{-9007199254740993}}, {"flag", true}, {"ratio", 0.1}};
   span.events = {{WallTime{Duration{1581452772000000500}}, "publish start", {{"n", int64_t{3}}}}};
   span.links = {{.trace_hi = 1, .trace_lo = 2, .span = 3, .attributes = {{"name", std::string("publish")}}}};
   span.status = 2;
@@ -131,16 +131,18 @@ TEST(OtlpJsonTest, ReadsBackWhatItWrote) {
   AppendOtlpLine(spans, line);
   const std::vector<Span> read = Read(line);
   ASSERT_THAT(read, SizeIs(4));
-  EXPECT_TRUE(Same(read[0], spans[0]));      // grouped: service, then scope
+  EXPECT_TRUE(Same(read[0], spans[0]));  // grouped: service, then scope
   EXPECT_TRUE(Same(read[1], spans[3]));
   EXPECT_TRUE(Same(read[2], spans[2]));
   EXPECT_TRUE(Same(read[3], spans[1]));
 }
 
 TEST(OtlpJsonTest, BytesThatAreNoUtf8AreReplaced) {
-  const std::pair<std::string, std::string> cases[] = {
-      {"\xff", "\xef\xbf\xbd"}, {"a\xc3", "a\xef\xbf\xbd"}, {"\xc0\xaf", "\xef\xbf\xbd\xef\xbf\xbd"},
-      {"\xed\xa0\x80", "\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd"}, {"\xf0\x9f\x98\x80", "\xf0\x9f\x98\x80"}};
+  const std::pair<std::string, std::string> cases[] = {{"\xff", "\xef\xbf\xbd"},
+                                                       {"a\xc3", "a\xef\xbf\xbd"},
+                                                       {"\xc0\xaf", "\xef\xbf\xbd\xef\xbf\xbd"},
+                                                       {"\xed\xa0\x80", "\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd"},
+                                                       {"\xf0\x9f\x98\x80", "\xf0\x9f\x98\x80"}};
   for (const auto& [text, want] : cases) {
     Span span = Full();
     span.name = text;
@@ -170,18 +172,18 @@ TEST(OtlpJsonTest, ReadsEverySpellingC66) {
 
 // C64: five spellings of a root.
 TEST(OtlpJsonTest, EverySpellingOfNoParentIsARootC64) {
-  for (const char* field : {R"(,"parentSpanId":"0000000000000000")", R"(,"parentSpanId":"")",
-                            R"(,"parentSpanId":null)", R"(,"parentSpanId":"0")", ""}) {
+  for (const char* field : {R"(,"parentSpanId":"0000000000000000")", R"(,"parentSpanId":"")", R"(,"parentSpanId":null)",
+                            R"(,"parentSpanId":"0")", ""}) {
     EXPECT_EQ(Read(LineWith(field)).at(0).parent, 0u) << field;
   }
 }
 
 TEST(OtlpJsonTest, UnknownNamesAreSkippedAndNestedValuesBecomeText) {
-  const Span span = Read(LineWith(
-      R"(,"traceState":"x","flags":257,"droppedEventsCount":1,"attributes":[)"
-      R"({"key":"list","value":{"arrayValue":{"values":[{"intValue":"1"}]}}},)"
-      R"({"key":"bytes","value":{"bytesValue":"AQI="}},)"
-      R"({"key":"nan","value":{"doubleValue":"NaN"}},{"key":"none","value":{}}])")).at(0);
+  const Span span = Read(LineWith(R"(,"traceState":"x","flags":257,"droppedEventsCount":1,"attributes":[)"
+                                  R"({"key":"list","value":{"arrayValue":{"values":[{"intValue":"1"}]}}},)"
+                                  R"({"key":"bytes","value":{"bytesValue":"AQI="}},)"
+                                  R"({"key":"nan","value":{"doubleValue":"NaN"}},{"key":"none","value":{}}])"))
+                        .at(0);
   EXPECT_THAT(std::string(span.Text("list")), HasSubstr("\"intValue\""));
   EXPECT_EQ(span.Text("bytes"), "AQI=");
   EXPECT_TRUE(std::isnan(std::get<double>(*span.Find("nan"))));
@@ -189,10 +191,12 @@ TEST(OtlpJsonTest, UnknownNamesAreSkippedAndNestedValuesBecomeText) {
 }
 
 TEST(OtlpJsonTest, ReadsOldScopeNamesAndResourcesAfterTheirSpans) {
-  const Span span = Read(
-      R"({"resource_spans":[{"instrumentationLibrarySpans":[{"spans":[{"trace_id":"0000000000000000000000000000000a",)"
-      R"("span_id":"000000000000000b","name":"x"}],"instrumentationLibrary":{"name":"lib"}}],)"
-      R"("resource":{"attributes":[{"key":"service.name","value":{"stringValue":"svc"}}]}}]})").at(0);
+  const Span span =
+      Read(
+          R"({"resource_spans":[{"instrumentationLibrarySpans":[{"spans":[{"trace_id":"0000000000000000000000000000000a",)"
+          R"("span_id":"000000000000000b","name":"x"}],"instrumentationLibrary":{"name":"lib"}}],)"
+          R"("resource":{"attributes":[{"key":"service.name","value":{"stringValue":"svc"}}]}}]})")
+          .at(0);
   EXPECT_EQ(span.scope, "lib");
   EXPECT_EQ(span.service, "svc");
 }

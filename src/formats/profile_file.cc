@@ -64,8 +64,8 @@ absl::StatusOr<QuantileTable> ParseLognormal(const Json& json, const Place& plac
   if (!cut) return place.Bad("cut: not a number in [0.501, 0.999999]");
   std::vector<QuantileTable::Point> points = LognormalPoints(*p50, *sigma, *cut, kLognormalPoints);
   if (ToMillis(points.back().delay) > kProfileDelayMsMax) {
-    return place.Bad(StrCat("reaches ", ToMillis(points.back().delay), " ms at its cut: the most is ",
-                            kProfileDelayMsMax));
+    return place.Bad(
+        StrCat("reaches ", ToMillis(points.back().delay), " ms at its cut: the most is ", kProfileDelayMsMax));
   }
   return QuantileTable::Make(std::move(points));
 }
@@ -79,9 +79,8 @@ absl::StatusOr<QuantileTable::Point> ParsePoint(const Json& json, const Place& p
   if (!(ms >= 0 && ms <= kProfileDelayMsMax)) {
     return place.Bad(StrCat(Shown(json[1]), " ms is outside [0, ", kProfileDelayMsMax, "]"));
   }
-  return QuantileTable::Point{
-      .fraction = static_cast<uint64_t>(std::llround(p * static_cast<double>(kFractionOne))),
-      .delay = Duration{std::llround(ms * 1e6)}};
+  return QuantileTable::Point{.fraction = static_cast<uint64_t>(std::llround(p * static_cast<double>(kFractionOne))),
+                              .delay = Duration{std::llround(ms * 1e6)}};
 }
 
 absl::StatusOr<QuantileTable> ParseQuantiles(const Json& json, const Place& place) {
@@ -108,7 +107,7 @@ absl::StatusOr<QuantileTable> ParseTable(const Json& json, const Place& place) {
   absl::StatusOr<QuantileTable> table =
       form == "lognormal" ? ParseLognormal(json.begin().value(), here) : ParseQuantiles(json.begin().value(), here);
   if (!table.ok() && MessageOf(table.status()).find(form) == std::string_view::npos) {
-    return here.Bad(MessageOf(table.status()));     // the table's own error does not know the leg
+    return here.Bad(MessageOf(table.status()));  // the table's own error does not know the leg
   }
   return table;
 }
@@ -137,7 +136,7 @@ absl::Status ParseLegs(const Json& json, const Place& place, broker::Profile& pr
     for (int i = 0; i < trace::kDelayLegs; ++i) {
       if (broker::LegName(static_cast<Leg>(i)) == name) leg = static_cast<Leg>(i);
     }
-    if (!leg) return OnlyKnown(json, place, {});    // "cold", or no leg of ours
+    if (!leg) return OnlyKnown(json, place, {});  // "cold", or no leg of ours
     if (absl::Status status = ParseLeg(value, *leg, place.In(name), profile); !status.ok()) return status;
   }
   return absl::OkStatus();
@@ -160,8 +159,8 @@ absl::StatusOr<ProfileFile> ParseProfile(std::string_view json, std::string_view
   const Place place{std::string(origin)};
   const Json root = Json::parse(json, nullptr, /*allow_exceptions=*/false);
   if (root.is_discarded()) return place.Bad("no JSON");
-  absl::Status status = OnlyKnown(
-      root, place, {"name", "description", "legs", "sources", "fitted", "guessed", "held_out"});
+  absl::Status status =
+      OnlyKnown(root, place, {"name", "description", "legs", "sources", "fitted", "guessed", "held_out"});
   if (!status.ok()) return status;
   ProfileFile file;
   if (!root.contains("name") || !root["name"].is_string()) return place.Bad("name: missing, or not a text");

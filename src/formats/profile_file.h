@@ -44,7 +44,7 @@ struct ProfileFile {
   std::string Provenance() const;
 };
 
-inline constexpr size_t kLognormalPoints = 801;          // steps of equal z: denser in both tails
+inline constexpr size_t kLognormalPoints = 801;       // steps of equal z: denser in both tails
 inline constexpr int kProfileDelayMsMax = 3'600'000;  // an hour: more is a slip of the pen
 inline constexpr size_t kQuantilePointsMax = 100'000;
 inline constexpr size_t kProfileBytesMax = 16 << 20;

@@ -35,7 +35,8 @@ TEST(ProfileFileTest, ReadsTablesByLegAndKind) {
       "publish_before_commit":{"both":{"quantiles":[[0,1],[0.5,3],[1,4]]}},
       "modack":{"standard":{"quantiles":[[0,7]]},"exactly_once":{"quantiles":[[0,0],[1,20]]}},
       "ack":{"both":{"quantiles":[[0,2.5]]}}},
-      "sources":["a","b"],"guessed":["c"],"held_out":["e"]})", "my.json");
+      "sources":["a","b"],"guessed":["c"],"held_out":["e"]})",
+                                 "my.json");
   ASSERT_TRUE(file.ok()) << file.status();
   const broker::Profile& profile = file->profile;
   EXPECT_EQ(profile.name, "mine");
@@ -81,8 +82,7 @@ TEST(ProfileFileTest, WhatItDoesNotKnowIsRefusedByName) {
 
 TEST(ProfileFileTest, ColdTablesAreRefusedInWords) {
   const char* table = R"({"quantiles":[[0,1]]})";
-  for (const std::string& json : {std::string(R"({"name":"x","legs":{},"cold":{}})"),
-                                  WithLegs(R"({"cold":{}})"),
+  for (const std::string& json : {std::string(R"({"name":"x","legs":{},"cold":{}})"), WithLegs(R"({"cold":{}})"),
                                   WithLegs(std::string(R"({"deliver":{"cold":)") + table + "}}"),
                                   WithLegs(std::string(R"({"deliver":{"both":{"cold":)") + table + "}}}")}) {
     EXPECT_THAT(Error(json), HasSubstr("'cold' tables are not supported yet")) << json;
@@ -109,11 +109,13 @@ TEST(LognormalTest, TheTableIsTheDistributionUpToItsCut) {
   const auto table = broker::QuantileTable::Make(LognormalPoints(303, 0.8, 0.999, kLognormalPoints));
   ASSERT_TRUE(table.ok()) << table.status();
   EXPECT_DOUBLE_EQ(MsAt(*table, 0.5), 303);
-  struct Case { double p, z; };
+  struct Case {
+    double p, z;
+  };
   for (const Case& c : {Case{0.05, -1.6448536}, Case{0.25, -0.6744898}, Case{0.75, 0.6744898}, Case{0.9, 1.2815516},
                         Case{0.95, 1.6448536}, Case{0.99, 2.3263479}, Case{0.999, 3.0902323}}) {
     const double want = 303 * std::exp(0.8 * c.z);
-    EXPECT_NEAR(MsAt(*table, c.p), want, want * 5e-5) << c.p;   // chords of a convex curve
+    EXPECT_NEAR(MsAt(*table, c.p), want, want * 5e-5) << c.p;  // chords of a convex curve
   }
   EXPECT_EQ(table->At(kFractionOne - 1), table->At(Fraction(0.9990001)));
   // The mean of a lognormal that is held at its cut.
@@ -129,12 +131,16 @@ TEST(BuiltinProfileTest, CloudReplayIsWhatTheDesignSays) {
   ASSERT_TRUE(file.ok()) << file.status();
   const broker::Profile& profile = file->profile;
   EXPECT_EQ(profile.name, "cloud-replay");
-  struct Case { bool exactly_once; Leg leg; double p50, sigma; };
-  for (const Case& c : {Case{false, Leg::kPublishBefore, 13, 0.30}, Case{true, Leg::kPublishBefore, 13, 0.30},
-                        Case{false, Leg::kPublishAfter, 12.5, 0.40}, Case{false, Leg::kDeliver, 9.5, 0.40},
-                        Case{true, Leg::kDeliver, 133, 0.30}, Case{false, Leg::kModack, 10, 0.50},
-                        Case{true, Leg::kModack, 303, 0.80}, Case{false, Leg::kAck, 10, 0.50},
-                        Case{true, Leg::kAck, 10, 0.50}}) {
+  struct Case {
+    bool exactly_once;
+    Leg leg;
+    double p50, sigma;
+  };
+  for (const Case& c :
+       {Case{false, Leg::kPublishBefore, 13, 0.30}, Case{true, Leg::kPublishBefore, 13, 0.30},
+        Case{false, Leg::kPublishAfter, 12.5, 0.40}, Case{false, Leg::kDeliver, 9.5, 0.40},
+        Case{true, Leg::kDeliver, 133, 0.30}, Case{false, Leg::kModack, 10, 0.50}, Case{true, Leg::kModack, 303, 0.80},
+        Case{false, Leg::kAck, 10, 0.50}, Case{true, Leg::kAck, 10, 0.50}}) {
     const broker::QuantileTable& table = profile.Table(c.exactly_once, c.leg);
     EXPECT_DOUBLE_EQ(MsAt(table, 0.5), c.p50) << broker::LegName(c.leg);
     EXPECT_NEAR(MsAt(table, 0.95), c.p50 * std::exp(c.sigma * 1.6448536), c.p50 * 1e-3) << broker::LegName(c.leg);

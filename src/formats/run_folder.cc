@@ -27,7 +27,7 @@ absl::Status CannotWrite(std::string_view what, int error) {
 absl::StatusOr<RunFolder> RunFolder::Create(const std::string& path) {
   std::error_code error;
   fs::path target = fs::path(path).lexically_normal();
-  if (!target.has_filename()) target = target.parent_path();         // "runs/x/" is "runs/x"
+  if (!target.has_filename()) target = target.parent_path();  // "runs/x/" is "runs/x"
   if (target.filename().empty() || target.filename() == "." || target.filename() == "..") {
     return absl::InvalidArgumentError(StrCat("'", path, "' is no name for a new folder"));
   }
@@ -43,9 +43,7 @@ absl::StatusOr<RunFolder> RunFolder::Create(const std::string& path) {
 }
 
 RunFolder::RunFolder(RunFolder&& other) noexcept
-    : path_(std::move(other.path_)),
-      temporary_(std::exchange(other.temporary_, {})),
-      files_(std::move(other.files_)) {}
+    : path_(std::move(other.path_)), temporary_(std::exchange(other.temporary_, {})), files_(std::move(other.files_)) {}
 
 RunFolder::~RunFolder() { Remove(); }
 
@@ -86,8 +84,8 @@ absl::StatusOr<std::vector<std::pair<std::string, uint64_t>>> RunFolder::Commit(
   }
   const mode_t mask = ::umask(0);
   ::umask(mask);
-  if (status.ok() && (::chmod(temporary_.c_str(), 0777 & ~mask) != 0 ||
-                      ::rename(temporary_.c_str(), path_.c_str()) != 0)) {
+  if (status.ok() &&
+      (::chmod(temporary_.c_str(), 0777 & ~mask) != 0 || ::rename(temporary_.c_str(), path_.c_str()) != 0)) {
     status = CannotWrite(path_, errno);
   }
   if (!status.ok()) {
@@ -103,7 +101,7 @@ absl::StatusOr<std::vector<std::pair<std::string, uint64_t>>> RunFolder::Commit(
 void RunFolder::Remove() {
   if (temporary_.empty()) return;
   files_.clear();
-  std::error_code ignored;             // nothing to be done: the name says "partial"
+  std::error_code ignored;  // nothing to be done: the name says "partial"
   fs::remove_all(temporary_, ignored);
   temporary_.clear();
 }

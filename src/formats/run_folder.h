@@ -51,7 +51,7 @@ class RunFolder {
   void Remove();
 
   std::string path_;
-  std::string temporary_;              // empty: committed or removed
+  std::string temporary_;  // empty: committed or removed
   std::map<std::string, File, std::less<>> files_;
 };
 

@@ -99,8 +99,13 @@ TEST(RunFolderDeathTest, ACommittedFolderIsClosed) {
 TEST(LedgerCsvTest, ReadsBackWhatItWrote) {
   const TemporaryFolder folder;
   const std::vector<LedgerLine> lines = {
-      {.arm = "eos", .slot = 3, .hop = 1, .due = InstantFromNanos(0), .publish_call = InstantFromNanos(7),
-       .handler_entry = InstantFromNanos(8), .handler_return = InstantFromNanos(9)},
+      {.arm = "eos",
+       .slot = 3,
+       .hop = 1,
+       .due = InstantFromNanos(0),
+       .publish_call = InstantFromNanos(7),
+       .handler_entry = InstantFromNanos(8),
+       .handler_return = InstantFromNanos(9)},
       {.arm = "a,\"b\"", .slot = 18446744073709551615u, .hop = 3, .publish_call = InstantFromNanos(-5)}};
   std::string text = LedgerHeader();
   EXPECT_EQ(text, "arm,slot,hop,due_ns,publish_call_ns,handler_entry_ns,handler_return_ns\n");

@@ -13,22 +13,47 @@ constexpr char kSchema[] = "hopgap.run-folder/1";
 Json ConfigurationJson(const report::Configuration& c) {
   Json added = Json::array();
   for (const report::AddedLeg& leg : c.added) {
-    added.push_back({{"leg", leg.leg}, {"kind", leg.kind}, {"p50_ms", leg.p50_ms}, {"p95_ms", leg.p95_ms}, {"mean_ms", leg.mean_ms}});
+    added.push_back({{"leg", leg.leg},
+                     {"kind", leg.kind},
+                     {"p50_ms", leg.p50_ms},
+                     {"p95_ms", leg.p95_ms},
+                     {"mean_ms", leg.mean_ms}});
   }
-  return {{"command", c.command}, {"simulated", c.simulated}, {"hops", c.hops}, {"work_ns", c.work.count()},
-          {"rate_per_second", c.rate_per_second}, {"messages", c.messages}, {"streams", c.streams},
-          {"max_outstanding_messages", c.max_outstanding_messages}, {"publish", c.publish_mode},
-          {"response_policy", c.response_policy}, {"target", c.target}, {"profile", c.profile},
-          {"profile_is_builtin_replay", c.profile_is_builtin_replay}, {"added", added}, {"seed", c.seed},
-          {"stratified", c.stratified}, {"preset", c.preset}, {"warm_up_ns", c.warm_up.count()},
-          {"spans_of", c.spans_of}, {"spans_total", c.spans_total}};
+  return {{"command", c.command},
+          {"simulated", c.simulated},
+          {"hops", c.hops},
+          {"work_ns", c.work.count()},
+          {"rate_per_second", c.rate_per_second},
+          {"messages", c.messages},
+          {"streams", c.streams},
+          {"max_outstanding_messages", c.max_outstanding_messages},
+          {"publish", c.publish_mode},
+          {"response_policy", c.response_policy},
+          {"target", c.target},
+          {"profile", c.profile},
+          {"profile_is_builtin_replay", c.profile_is_builtin_replay},
+          {"added", added},
+          {"seed", c.seed},
+          {"stratified", c.stratified},
+          {"preset", c.preset},
+          {"warm_up_ns", c.warm_up.count()},
+          {"spans_of", c.spans_of},
+          {"spans_total", c.spans_total}};
 }
 
 Json ArmJson(const report::ArmRun& arm) {
-  Json json = {{"group", arm.group}, {"name", arm.name}, {"kind", arm.kind}, {"client_model", arm.client_model},
-               {"planned", arm.planned}, {"sent", arm.sent}, {"completed", arm.completed}, {"lost", arm.lost},
-               {"duplicates", arm.duplicates}, {"reprocessed", arm.reprocessed},
-               {"exactly_once_seen", arm.exactly_once_seen}, {"responses", arm.responses},
+  Json json = {{"group", arm.group},
+               {"name", arm.name},
+               {"kind", arm.kind},
+               {"client_model", arm.client_model},
+               {"planned", arm.planned},
+               {"sent", arm.sent},
+               {"completed", arm.completed},
+               {"lost", arm.lost},
+               {"duplicates", arm.duplicates},
+               {"reprocessed", arm.reprocessed},
+               {"exactly_once_seen", arm.exactly_once_seen},
+               {"responses", arm.responses},
                {"messages_received", arm.messages_received},
                {"verdict", {{"valid", arm.verdict.valid}, {"reasons", arm.verdict.reasons}}}};
   if (arm.saturated_at) json["saturated_at_per_second"] = *arm.saturated_at;
@@ -50,8 +75,9 @@ void ReadConfiguration(const Json& json, report::Configuration& c) {
   json.at("profile").get_to(c.profile);
   json.at("profile_is_builtin_replay").get_to(c.profile_is_builtin_replay);
   for (const Json& leg : json.at("added")) {
-    c.added.push_back({leg.at("leg").get<std::string>(), leg.at("kind").get<std::string>(), leg.at("p50_ms").get<double>(),
-                       leg.at("p95_ms").get<double>(), leg.at("mean_ms").get<double>()});
+    c.added.push_back({leg.at("leg").get<std::string>(), leg.at("kind").get<std::string>(),
+                       leg.at("p50_ms").get<double>(), leg.at("p95_ms").get<double>(),
+                       leg.at("mean_ms").get<double>()});
   }
   json.at("seed").get_to(c.seed);
   json.at("stratified").get_to(c.stratified);
@@ -87,19 +113,23 @@ report::ArmRun ReadArm(const Json& json) {
 std::string WriteRunJson(const report::Run& run, const Machine& machine) {
   Json arms = Json::array();
   for (const report::ArmRun& arm : run.arms) arms.push_back(ArmJson(arm));
-  const Json json = {
-      {"schema", kSchema},
-      {"hopgap_version", run.version},
-      {"configuration", ConfigurationJson(run.configuration)},
-      {"arms", arms},
-      {"outcome",
-       {{"elapsed_ns", run.elapsed.count()}, {"ended_early", run.ended_early},
-        {"ended_early_why", run.ended_early_why}, {"loop_stall_max_ns", run.loop_stall_max.count()},
-        {"clock_drift_ns", run.clock_drift.count()}}},
-      {"machine",
-       {{"system", machine.system}, {"cpu", machine.cpu}, {"cpus", machine.cpus},
-        {"memory_bytes", machine.memory_bytes}, {"started", machine.started},
-        {"command_line", machine.command_line}}}};
+  const Json json = {{"schema", kSchema},
+                     {"hopgap_version", run.version},
+                     {"configuration", ConfigurationJson(run.configuration)},
+                     {"arms", arms},
+                     {"outcome",
+                      {{"elapsed_ns", run.elapsed.count()},
+                       {"ended_early", run.ended_early},
+                       {"ended_early_why", run.ended_early_why},
+                       {"loop_stall_max_ns", run.loop_stall_max.count()},
+                       {"clock_drift_ns", run.clock_drift.count()}}},
+                     {"machine",
+                      {{"system", machine.system},
+                       {"cpu", machine.cpu},
+                       {"cpus", machine.cpus},
+                       {"memory_bytes", machine.memory_bytes},
+                       {"started", machine.started},
+                       {"command_line", machine.command_line}}}};
   return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
@@ -109,8 +139,8 @@ absl::StatusOr<report::Run> ReadRunJson(std::string_view text, std::string_view 
     const Json json = Json::parse(text);
     const std::string schema = json.at("schema").get<std::string>();
     if (schema != kSchema) {
-      return absl::InvalidArgumentError(StrCat(origin, ": schema '", schema, "' is not '", kSchema,
-                                               "': written by another version of hopgap"));
+      return absl::InvalidArgumentError(
+          StrCat(origin, ": schema '", schema, "' is not '", kSchema, "': written by another version of hopgap"));
     }
     report::Run run;
     json.at("hopgap_version").get_to(run.version);

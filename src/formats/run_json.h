@@ -13,11 +13,11 @@ namespace hopgap::formats {
 
 // Where a run was made: read once, never used in a figure.
 struct Machine {
-  std::string system;                 // "Linux 6.1.0 x86_64"
+  std::string system;  // "Linux 6.1.0 x86_64"
   std::string cpu;
   int cpus = 0;
   uint64_t memory_bytes = 0;
-  std::string started;                // wall clock, RFC 3339
+  std::string started;  // wall clock, RFC 3339
   std::vector<std::string> command_line;
 };
 

@@ -13,14 +13,16 @@ constexpr uint32_t kStreamsMax = 100;  // a connection carries 100 streams in Cl
 constexpr size_t kNameMax = 40;
 
 absl::Status Bad(std::string_view text, std::string_view why) {
-  return absl::InvalidArgumentError(StrCat(
-      "--arm ", text, ": ", why, "; use std, eos or eos-overlap, or NAME:KIND[,streams=N] such as eos10:eos,streams=10"));
+  return absl::InvalidArgumentError(
+      StrCat("--arm ", text, ": ", why,
+             "; use std, eos or eos-overlap, or NAME:KIND[,streams=N] such as eos10:eos,streams=10"));
 }
 
 bool GoodName(std::string_view name) {
   if (name.empty() || name.size() > kNameMax) return false;
   for (char c : name) {
-    const bool good = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' || c == '_';
+    const bool good =
+        (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' || c == '_';
     if (!good) return false;
   }
   return true;
@@ -60,7 +62,8 @@ absl::StatusOr<ArmSpec> ParseArm(std::string_view text, std::string_view default
   } else {
     return Bad(text, StrCat("unknown kind '", arm.kind, "'"));
   }
-  if (!GoodName(arm.name)) return Bad(text, StrCat("name '", arm.name, "' is not 1 to ", kNameMax, " of [A-Za-z0-9_-]"));
+  if (!GoodName(arm.name))
+    return Bad(text, StrCat("name '", arm.name, "' is not 1 to ", kNameMax, " of [A-Za-z0-9_-]"));
   for (size_t i = 1; i < parts.size(); ++i) {
     if (absl::Status status = ApplySetting(text, parts[i], arm); !status.ok()) return status;
   }

@@ -13,12 +13,12 @@ namespace hopgap::lab {
 // What one arm is: a chain of the run's hops with one subscription kind and one
 // client model. Arms of a group share arrival slots.
 struct ArmSpec {
-  std::string name;                // unique in the run: "eos", "replay.eos"
-  std::string kind;                // "std", "eos", "eos-overlap"
+  std::string name;  // unique in the run: "eos", "replay.eos"
+  std::string kind;  // "std", "eos", "eos-overlap"
   bool exactly_once = false;
-  std::string model;               // of client::FindModel
-  uint32_t streams = 0;            // 0: the run's
-  int group = 0;                   // index into Options::groups
+  std::string model;     // of client::FindModel
+  uint32_t streams = 0;  // 0: the run's
+  int group = 0;         // index into Options::groups
 };
 
 // Reads an --arm value: a kind ("eos-overlap"), or NAME:KIND with settings

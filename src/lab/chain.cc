@@ -38,15 +38,21 @@ std::optional<uint64_t> SlotFrom(const pubsub::Message& message) {
 }
 
 trace::Place PlaceOf(const Options& options, const ArmSpec& arm, int hop, std::string_view name) {
-  return {.side = trace::Place::Side::kClient, .arm = arm.name, .hop = hop,
-          .project = options.groups[static_cast<size_t>(arm.group)].project, .resource = std::string(ShortId(name))};
+  return {.side = trace::Place::Side::kClient,
+          .arm = arm.name,
+          .hop = hop,
+          .project = options.groups[static_cast<size_t>(arm.group)].project,
+          .resource = std::string(ShortId(name))};
 }
 
 }  // namespace
 
 Chain::Chain(const Environment& environment)
-    : env_(environment), hops_(environment.options.hops), slots_(environment.options.slots),
-      visits_(environment.options.slots * static_cast<size_t>(hops_)), slot_of_(static_cast<size_t>(hops_)),
+    : env_(environment),
+      hops_(environment.options.hops),
+      slots_(environment.options.slots),
+      visits_(environment.options.slots * static_cast<size_t>(hops_)),
+      slot_of_(static_cast<size_t>(hops_)),
       deadline_of_(EndpointCount(hops_), kNever) {
   const Options& options = env_.options;
   const ArmSpec& arm = options.arms[env_.arm];
@@ -57,14 +63,17 @@ Chain::Chain(const Environment& environment)
     const std::string subscription = SubscriptionName(options, arm, hop);
     const uint64_t seed = Mix(options.seed, HashName(kClientLabel), static_cast<uint64_t>(hop));
     publishers_.push_back(std::make_unique<client::Publisher>(
-        client::Publisher::Options{.topic = topic, .model = env_.model,
+        client::Publisher::Options{.topic = topic,
+                                   .model = env_.model,
                                    .place = env_.sink.AddPlace(PlaceOf(options, arm, hop, topic)),
-                                   .seed = seed, .planted = options.client_planted},
+                                   .seed = seed,
+                                   .planted = options.client_planted},
         env_.sink, env_.next_rpc));
     subscribers_.push_back(std::make_unique<client::Subscriber>(
         client::Subscriber::Options{.subscription = subscription,
                                     .client_id = StrCat("hopgap-", arm.name, "-hop", hop),
-                                    .model = env_.model, .streams = streams,
+                                    .model = env_.model,
+                                    .streams = streams,
                                     .place = env_.sink.AddPlace(PlaceOf(options, arm, hop, subscription)),
                                     .seed = seed,
                                     .tick_phase = TickPhases(options.seed, hop, streams, env_.model.tick),
@@ -105,9 +114,13 @@ void Chain::PublishTo(Instant now, int hop, uint64_t slot, uint64_t publish, uin
   client::Actions actions;
   const std::string text = StrCat(hop, ".", slot);
   PublisherTo(hop).Publish(now,
-                           {.publish = publish, .data = text,
+                           {.publish = publish,
+                            .data = text,
                             .attributes = {{std::string(pubsub::kDrawAttribute), text}},
-                            .create = create, .parent = parent, .scheduled = due, .slot_label = slot + 1},
+                            .create = create,
+                            .parent = parent,
+                            .scheduled = due,
+                            .slot_label = slot + 1},
                            actions);
   Take(now, static_cast<uint32_t>(2 * (hop - 1)), actions, out);
 }
@@ -130,8 +143,8 @@ void Chain::OnStreamEnded(Instant now, uint32_t local, uint32_t stream, const ab
   Take(now, local, actions, out);
 }
 
-void Chain::OnCallDone(Instant now, uint32_t local, uint64_t call, const absl::Status& status,
-                       std::string_view details, const pubsub::Bytes& response, Commands& out) {
+void Chain::OnCallDone(Instant now, uint32_t local, uint64_t call, const absl::Status& status, std::string_view details,
+                       const pubsub::Bytes& response, Commands& out) {
   client::Actions actions;
   if (local % 2 == 0) {
     PublisherTo(static_cast<int>(local) / 2 + 1).OnCallDone(now, call, status, response, actions);
@@ -175,11 +188,8 @@ void Chain::Take(Instant now, uint32_t local, client::Actions& actions, Commands
     switch (action.kind) {
       case client::Action::Kind::kAckDone:
       case client::Action::Kind::kPublished:
-      case client::Action::Kind::kFailed:
-        TakeOwn(now, local, action, out);
-        break;
-      default:
-        out.push_back({static_cast<uint32_t>(env_.arm) * EndpointCount(hops_) + local, std::move(action)});
+      case client::Action::Kind::kFailed: TakeOwn(now, local, action, out); break;
+      default: out.push_back({static_cast<uint32_t>(env_.arm) * EndpointCount(hops_) + local, std::move(action)});
     }
   }
   Refresh(local);
@@ -259,7 +269,7 @@ void Chain::CountVisit(int hop, uint64_t slot, std::string_view message_id) {
   const uint64_t id = HashName(message_id);
   if (visit.fate != Fate::kUnseen) {
     if (visit.message != id) {
-      ++counts_.reprocessed;       // a retried worker published it again, as a new message
+      ++counts_.reprocessed;  // a retried worker published it again, as a new message
     } else if (visit.fate != Fate::kGivenBack) {
       ++counts_.duplicates;
     }
@@ -286,7 +296,7 @@ void Chain::OnWorkDone(Instant now, const Handling& handling, Commands& out) {
 void Chain::OnPublished(Instant now, const client::Action& action, Commands& out) {
   if (!action.ok) ++counts_.publish_failures;
   const auto found = publishing_.find(action.publish);
-  if (found == publishing_.end()) return;      // fire: nobody waits
+  if (found == publishing_.end()) return;  // fire: nobody waits
   const Handling handling = found->second;
   publishing_.erase(found);
   if (handling.hop > 0) Finish(now, handling, action.ok, out);
@@ -321,7 +331,7 @@ void Chain::OnAckDone(int hop, const client::Action& action) {
   Visit& visit = VisitOf(hop, slot);
   if (!action.ok) {
     ++counts_.ack_failures;
-    visit.fate = Fate::kGivenBack;             // the service may deliver it again
+    visit.fate = Fate::kGivenBack;  // the service may deliver it again
   } else if (visit.fate == Fate::kInHandler) {
     visit.fate = Fate::kAcked;
   }

@@ -39,7 +39,7 @@ struct ArmCounts {
   uint64_t sent = 0, completed = 0, duplicates = 0, reprocessed = 0;
   uint64_t publish_failures = 0, ack_failures = 0;
   uint64_t responses = 0, messages_received = 0;
-  std::string failure;                    // why a subscriber stopped for good
+  std::string failure;  // why a subscriber stopped for good
 };
 
 // One arm: a publisher that the generator drives and `hops` workers, each of
@@ -53,7 +53,7 @@ class Chain {
  public:
   struct Environment {
     const Options& options;
-    size_t arm = 0;                       // index into options.arms
+    size_t arm = 0;  // index into options.arms
     client::Model model;
     trace::EventSink& sink;
     uint64_t& next_rpc;
@@ -70,17 +70,17 @@ class Chain {
   void OnResponse(Instant now, uint32_t local, uint32_t stream, Instant received, Instant read_posted,
                   pubsub::StreamingPullResponse response, Commands& out);
   void OnStreamEnded(Instant now, uint32_t local, uint32_t stream, const absl::Status& status, Commands& out);
-  void OnCallDone(Instant now, uint32_t local, uint64_t call, const absl::Status& status,
-                  std::string_view details, const pubsub::Bytes& response, Commands& out);
+  void OnCallDone(Instant now, uint32_t local, uint64_t call, const absl::Status& status, std::string_view details,
+                  const pubsub::Bytes& response, Commands& out);
   // The handler of `delivery` is entered (the answer to kStartCallback).
   void OnHandlerEntered(Instant now, uint32_t local, uint64_t delivery, Commands& out);
   // Does the one thing that is due first; there may be more.
   void OnDeadline(Instant now, Commands& out);
-  Instant NextDeadline() const;           // kNever: none
+  Instant NextDeadline() const;  // kNever: none
 
   void Stop(Instant now, Commands& out);
   bool Stopped() const;
-  bool Ready() const;                     // every stream answered once
+  bool Ready() const;  // every stream answered once
   bool ExactlyOnceSeen() const;
   bool AllSettled() const { return settled_ == counts_.sent; }
   bool Handled(uint64_t slot) const { return slots_[slot].handled; }
@@ -90,16 +90,16 @@ class Chain {
 
  private:
   enum class Fate : uint8_t { kUnseen, kInHandler, kAcked, kGivenBack };
-  struct Visit {                          // of a slot's message at one hop
-    uint64_t message = 0;                 // the newest id, hashed
+  struct Visit {           // of a slot's message at one hop
+    uint64_t message = 0;  // the newest id, hashed
     Fate fate = Fate::kUnseen;
   };
   struct Slot {
     bool handled = false;
     bool settled = false;
-    uint32_t open = 0;                    // deliveries without an ack result
+    uint32_t open = 0;  // deliveries without an ack result
   };
-  struct Handling {                       // a delivery in its handler
+  struct Handling {  // a delivery in its handler
     int hop = 0;
     uint64_t slot = 0;
     uint64_t delivery = 0;
@@ -113,10 +113,12 @@ class Chain {
 
   client::Subscriber& SubscriberAt(int hop) { return *subscribers_[static_cast<size_t>(hop - 1)]; }
   client::Publisher& PublisherTo(int hop) { return *publishers_[static_cast<size_t>(hop - 1)]; }
-  Visit& VisitOf(int hop, uint64_t slot) { return visits_[slot * static_cast<size_t>(hops_) + static_cast<size_t>(hop - 1)]; }
+  Visit& VisitOf(int hop, uint64_t slot) {
+    return visits_[slot * static_cast<size_t>(hops_) + static_cast<size_t>(hop - 1)];
+  }
 
-  void PublishTo(Instant now, int hop, uint64_t slot, uint64_t publish, uint64_t parent,
-                 std::optional<Instant> due, Commands& out);
+  void PublishTo(Instant now, int hop, uint64_t slot, uint64_t publish, uint64_t parent, std::optional<Instant> due,
+                 Commands& out);
   void Take(Instant now, uint32_t local, client::Actions& actions, Commands& out);
   void TakeOwn(Instant now, uint32_t local, client::Action& action, Commands& out);
   void OnWorkDone(Instant now, const Handling& handling, Commands& out);
@@ -129,14 +131,14 @@ class Chain {
 
   Environment env_;
   const int hops_;
-  std::vector<std::unique_ptr<client::Subscriber>> subscribers_;   // by hop - 1
-  std::vector<std::unique_ptr<client::Publisher>> publishers_;     // to hop, by hop - 1
+  std::vector<std::unique_ptr<client::Subscriber>> subscribers_;  // by hop - 1
+  std::vector<std::unique_ptr<client::Publisher>> publishers_;    // to hop, by hop - 1
   std::vector<Slot> slots_;
   std::vector<Visit> visits_;
-  std::vector<std::unordered_map<uint64_t, uint64_t>> slot_of_;    // per hop: delivery -> slot
-  std::unordered_map<uint64_t, Handling> publishing_;              // publish -> who waits for it
+  std::vector<std::unordered_map<uint64_t, uint64_t>> slot_of_;  // per hop: delivery -> slot
+  std::unordered_map<uint64_t, Handling> publishing_;            // publish -> who waits for it
   std::priority_queue<WorkEnd, std::vector<WorkEnd>, std::greater<>> working_;
-  std::set<std::pair<Instant, uint32_t>> deadlines_;               // of endpoints
+  std::set<std::pair<Instant, uint32_t>> deadlines_;  // of endpoints
   std::vector<Instant> deadline_of_;
   uint64_t next_publish_ = 1;
   uint64_t next_order_ = 0;

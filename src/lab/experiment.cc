@@ -8,7 +8,8 @@
 namespace hopgap::lab {
 
 Experiment::Experiment(Options options)
-    : options_(std::move(options)), schedule_(options_.millihertz, options_.slots),
+    : options_(std::move(options)),
+      schedule_(options_.millihertz, options_.slots),
       ledger_(options_.arms.size(), options_.slots, options_.hops) {}
 
 absl::StatusOr<std::unique_ptr<Experiment>> Experiment::Make(Options options, trace::EventSink& sink,
@@ -21,9 +22,8 @@ absl::StatusOr<std::unique_ptr<Experiment>> Experiment::Make(Options options, tr
   for (size_t arm = 0; arm < run->options_.arms.size(); ++arm) {
     absl::StatusOr<client::Model> model = client::FindModel(run->options_.arms[arm].model);
     if (!model.ok()) return model.status();
-    run->chains_.push_back(std::make_unique<Chain>(
-        Chain::Environment{run->options_, arm, *std::move(model), sink, run->next_rpc_, run->ledger_, clock,
-                           run->settled_}));
+    run->chains_.push_back(std::make_unique<Chain>(Chain::Environment{
+        run->options_, arm, *std::move(model), sink, run->next_rpc_, run->ledger_, clock, run->settled_}));
     run->generators_[static_cast<size_t>(run->options_.arms[arm].group)].arms.push_back(arm);
   }
   return run;
@@ -118,9 +118,8 @@ std::optional<Instant> Experiment::NextDeadline() const {
 
 bool Experiment::AllSent() const {
   if (sending_ended_) return true;
-  return first_ && std::all_of(generators_.begin(), generators_.end(), [&](const Generator& generator) {
-           return generator.done(options_.slots);
-         });
+  return first_ && std::all_of(generators_.begin(), generators_.end(),
+                               [&](const Generator& generator) { return generator.done(options_.slots); });
 }
 
 bool Experiment::AllSettled() const {

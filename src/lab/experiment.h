@@ -27,8 +27,7 @@ class Experiment {
  public:
   // `sink` and `clock` outlive it. Requires: at least one arm, hops >= 1.
   // NotFound for an unknown client model.
-  static absl::StatusOr<std::unique_ptr<Experiment>> Make(Options options, trace::EventSink& sink,
-                                                          LedgerClock& clock);
+  static absl::StatusOr<std::unique_ptr<Experiment>> Make(Options options, trace::EventSink& sink, LedgerClock& clock);
 
   // Opens the streams. Ready() once every stream has answered.
   void Start(Instant now, Commands& out);
@@ -42,8 +41,8 @@ class Experiment {
   void OnResponse(Instant now, uint32_t endpoint, uint32_t stream, Instant received, Instant read_posted,
                   pubsub::StreamingPullResponse response, Commands& out);
   void OnStreamEnded(Instant now, uint32_t endpoint, uint32_t stream, const absl::Status& status, Commands& out);
-  void OnCallDone(Instant now, uint32_t endpoint, uint64_t call, const absl::Status& status,
-                  std::string_view details, const pubsub::Bytes& response, Commands& out);
+  void OnCallDone(Instant now, uint32_t endpoint, uint64_t call, const absl::Status& status, std::string_view details,
+                  const pubsub::Bytes& response, Commands& out);
   // The driver entered the handler that kStartCallback asked for; `now` is read
   // at that moment, as the first line of a handler would.
   void OnHandlerEntered(Instant now, uint32_t endpoint, uint64_t delivery, Commands& out);
@@ -52,8 +51,8 @@ class Experiment {
   void OnDeadline(Instant now, Commands& out);
   std::optional<Instant> NextDeadline() const;
 
-  bool AllSent() const;                  // every slot sent, or sending ended
-  bool AllSettled() const;               // every sent message handled at the end and every ack answered
+  bool AllSent() const;     // every slot sent, or sending ended
+  bool AllSettled() const;  // every sent message handled at the end and every ack answered
   std::optional<Instant> LastSlotDue() const;
 
   // Closes the streams politely; Stopped() when nothing is in flight.
@@ -75,11 +74,11 @@ class Experiment {
   std::string ResourceOf(uint32_t endpoint) const;
 
  private:
-  struct Generator {                     // one group's
+  struct Generator {  // one group's
     std::vector<size_t> arms;
     Duration offset{0};
     uint64_t next_slot = 0;
-    size_t next_arm = 0;                 // within the slot
+    size_t next_arm = 0;                     // within the slot
     Instant due = kNever, send_at = kNever;  // of next_slot; kNever once there is none
     bool done(uint64_t slots) const { return arms.empty() || next_slot >= slots; }
   };
@@ -87,7 +86,7 @@ class Experiment {
 
   Chain& ChainOf(uint32_t endpoint) { return *chains_[endpoint / Chain::EndpointCount(options_.hops)]; }
   uint32_t LocalOf(uint32_t endpoint) const { return endpoint % Chain::EndpointCount(options_.hops); }
-  void Aim(Generator& generator) const;               // at its next slot
+  void Aim(Generator& generator) const;  // at its next slot
   void SendNext(Instant now, Generator& generator, Commands& out);
 
   Options options_;
@@ -95,8 +94,8 @@ class Experiment {
   Ledger ledger_;
   uint64_t next_rpc_ = 1;
   std::vector<Settled> settled_;
-  std::vector<std::unique_ptr<Chain>> chains_;        // by arm
-  std::vector<Generator> generators_;                 // by group
+  std::vector<std::unique_ptr<Chain>> chains_;  // by arm
+  std::vector<Generator> generators_;           // by group
   std::optional<Instant> first_;
   bool sending_ended_ = false;
 };

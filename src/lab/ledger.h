@@ -11,9 +11,9 @@ namespace hopgap::lab {
 // the bookkeeping of events and spans. Stamped by the driver's own clock reads.
 // kNever: has not happened.
 struct LedgerRow {
-  Instant due = kNever;             // hop 1 only
-  Instant publish_call = kNever;    // of the message that hop `hop` receives
-  Instant handler_entry = kNever;   // the first of its copies
+  Instant due = kNever;            // hop 1 only
+  Instant publish_call = kNever;   // of the message that hop `hop` receives
+  Instant handler_entry = kNever;  // the first of its copies
   Instant handler_return = kNever;
 };
 

@@ -16,20 +16,20 @@ enum class PublishMode : uint8_t { kAwait, kFire };
 
 // Test-only faults of the lab itself; the client's and the broker's are theirs.
 struct Planted {
-  Duration send{0};              // every publish call of the generator this much late
-  Duration work{0};              // every handler works this much longer
-  Duration generator_stall{0};   // the generator does nothing for this long, from the middle slot on
+  Duration send{0};             // every publish call of the generator this much late
+  Duration work{0};             // every handler works this much longer
+  Duration generator_stall{0};  // the generator does nothing for this long, from the middle slot on
 };
 
 struct Group {
-  std::string name;              // "here", "replay"
-  std::string project;           // its resources' project: what a profile belongs to
-  Duration offset{0};            // of its slots
+  std::string name;     // "here", "replay"
+  std::string project;  // its resources' project: what a profile belongs to
+  Duration offset{0};   // of its slots
 };
 
 struct Options {
   std::vector<Group> groups;
-  std::vector<ArmSpec> arms;     // in order of their groups
+  std::vector<ArmSpec> arms;  // in order of their groups
   int hops = 3;
   Duration work{0};
   uint64_t millihertz = 1000;
@@ -38,15 +38,15 @@ struct Options {
   int64_t max_outstanding_messages = 1000;
   PublishMode publish = PublishMode::kAwait;
   uint64_t seed = 0;
-  std::string resource_prefix;   // makes topics and subscriptions unique on a shared target
+  std::string resource_prefix;  // makes topics and subscriptions unique on a shared target
   Planted planted;
   client::Planted client_planted;
 };
 
 // A topic or subscription the run needs.
 struct Resource {
-  std::string topic;             // full name
-  std::string subscription;      // full name; empty: the topic itself
+  std::string topic;         // full name
+  std::string subscription;  // full name; empty: the topic itself
   bool exactly_once = false;
 };
 

@@ -11,8 +11,8 @@ namespace hopgap::lab {
 namespace {
 
 struct Progress {
-  Instant last = kNever;            // the last handler entry on any hop
-  uint64_t finished_lately = 0;     // at the last hop, within kProgressWindow of the end
+  Instant last = kNever;         // the last handler entry on any hop
+  uint64_t finished_lately = 0;  // at the last hop, within kProgressWindow of the end
 };
 
 Progress ProgressOf(const Ledger& ledger, size_t arm, Instant end) {
@@ -34,14 +34,16 @@ void JudgeUnfinished(const Outcome& outcome, size_t arm, ArmOutcome& result) {
   const bool moving = progress.last != kNever && progress.last > outcome.end - kProgressWindow;
   if (!moving) {
     result.lost = result.unfinished;
-    result.reasons.push_back(StrCat(result.lost, " of ", result.sent, " messages were lost: published, and nothing moved in the last ",
+    result.reasons.push_back(StrCat(result.lost, " of ", result.sent,
+                                    " messages were lost: published, and nothing moved in the last ",
                                     std::chrono::duration_cast<std::chrono::seconds>(kProgressWindow).count(), " s"));
     return;
   }
   const double seconds = static_cast<double>(kProgressWindow.count()) / 1e9;
   result.saturated_at = static_cast<double>(progress.finished_lately) / seconds;
-  result.reasons.push_back(absl::StrFormat("saturated at %.3g/s: %d of %d messages were unfinished when the drain ended",
-                                           *result.saturated_at, result.unfinished, result.sent));
+  result.reasons.push_back(
+      absl::StrFormat("saturated at %.3g/s: %d of %d messages were unfinished when the drain ended",
+                      *result.saturated_at, result.unfinished, result.sent));
 }
 
 void JudgeInstrument(const Outcome& outcome, ArmOutcome& result) {
@@ -59,7 +61,7 @@ void JudgeInstrument(const Outcome& outcome, ArmOutcome& result) {
 
 void AppendSendLateness(const Experiment& experiment, size_t arm, uint64_t slots_max, std::vector<int64_t>& out) {
   const Ledger& ledger = experiment.ledger();
-  const uint64_t sent = experiment.counts(arm).sent;   // slots are sent in order
+  const uint64_t sent = experiment.counts(arm).sent;  // slots are sent in order
   for (uint64_t slot = sent - std::min(sent, slots_max); slot < sent; ++slot) {
     const LedgerRow& row = ledger.At(arm, slot, 1);
     out.push_back((row.publish_call - row.due).count());
@@ -69,16 +71,21 @@ void AppendSendLateness(const Experiment& experiment, size_t arm, uint64_t slots
 ArmOutcome Judge(const Outcome& outcome, size_t arm) {
   const Experiment& experiment = *outcome.experiment;
   const ArmCounts& counts = experiment.counts(arm);
-  ArmOutcome result{.planned = experiment.options().slots, .sent = counts.sent, .completed = counts.completed,
-                    .unfinished = counts.sent - counts.completed, .saturated_at = {},
-                    .exactly_once_seen = experiment.ExactlyOnceSeen(arm), .reasons = {}};
+  ArmOutcome result{.planned = experiment.options().slots,
+                    .sent = counts.sent,
+                    .completed = counts.completed,
+                    .unfinished = counts.sent - counts.completed,
+                    .saturated_at = {},
+                    .exactly_once_seen = experiment.ExactlyOnceSeen(arm),
+                    .reasons = {}};
   std::vector<int64_t> lateness;
   AppendSendLateness(experiment, arm, counts.sent, lateness);
   result.late = static_cast<uint64_t>(
       std::count_if(lateness.begin(), lateness.end(), [](int64_t late) { return late > report::kLateFrom.count(); }));
   if (static_cast<double>(result.late) > report::kLateShareMax * static_cast<double>(counts.sent)) {
     result.reasons.push_back(absl::StrFormat("%d of %d slots were sent over %.0f ms late (at most %.0f %% may be)",
-                                             result.late, counts.sent, ToMillis(report::kLateFrom), 100 * report::kLateShareMax));
+                                             result.late, counts.sent, ToMillis(report::kLateFrom),
+                                             100 * report::kLateShareMax));
   }
   JudgeUnfinished(outcome, arm, result);
   if (counts.duplicates > 0) {
@@ -87,7 +94,8 @@ ArmOutcome Judge(const Outcome& outcome, size_t arm) {
   if (counts.publish_failures > 0) result.reasons.push_back(StrCat(counts.publish_failures, " publishes failed"));
   if (!counts.failure.empty()) result.reasons.push_back(StrCat("a subscriber stopped: ", counts.failure));
   if (experiment.options().arms[arm].exactly_once && !result.exactly_once_seen) {
-    result.reasons.push_back("exactly-once was asked for, but the streams did not say so: this is no exactly-once result");
+    result.reasons.push_back(
+        "exactly-once was asked for, but the streams did not say so: this is no exactly-once result");
   }
   JudgeInstrument(outcome, result);
   result.valid = result.reasons.empty();

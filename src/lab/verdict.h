@@ -19,31 +19,31 @@ inline constexpr Duration kProgressWindow{std::chrono::seconds{5}};
 
 // What the instrument itself did wrong.
 struct Health {
-  uint64_t events_overflowed = 0;          // of the recording ring
-  Duration loop_stall_max{0};              // longest cycle of strands, pollers, timer
-  std::string loop_stalled;                // which loop that was
+  uint64_t events_overflowed = 0;  // of the recording ring
+  Duration loop_stall_max{0};      // longest cycle of strands, pollers, timer
+  std::string loop_stalled;        // which loop that was
 };
 
 // A run that has ended, live or simulated.
 struct Outcome {
   std::unique_ptr<Experiment> experiment;
-  std::vector<std::vector<trace::Path>> paths;   // by arm, in order of slots
+  std::vector<std::vector<trace::Path>> paths;  // by arm, in order of slots
   Health health;
-  Instant first = kNever;                  // the first slot's due
-  Instant end = kNever;                    // when the drain ended
+  Instant first = kNever;  // the first slot's due
+  Instant end = kNever;    // when the drain ended
   bool ended_early = false;
   std::string ended_early_why;
 };
 
 struct ArmOutcome {
   uint64_t planned = 0, sent = 0, completed = 0;
-  uint64_t unfinished = 0;                 // sent, not handled at the end when the drain ended
-  uint64_t lost = 0;                       // unfinished, with nothing moving any more
-  uint64_t late = 0;                       // slots sent over kLateAfter late
-  std::optional<double> saturated_at;      // messages a second at the end, when unfinished but moving
+  uint64_t unfinished = 0;             // sent, not handled at the end when the drain ended
+  uint64_t lost = 0;                   // unfinished, with nothing moving any more
+  uint64_t late = 0;                   // slots sent over kLateAfter late
+  std::optional<double> saturated_at;  // messages a second at the end, when unfinished but moving
   bool exactly_once_seen = false;
   bool valid = true;
-  std::vector<std::string> reasons;        // why it is not
+  std::vector<std::string> reasons;  // why it is not
 };
 
 ArmOutcome Judge(const Outcome& outcome, size_t arm);

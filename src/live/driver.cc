@@ -37,9 +37,8 @@ class Driver::Endpoint final : public remote::Handler {
   void Probe() {
     connection_->Probe([this](const absl::Status& status, Duration round_trip) {
       if (!status.ok()) return;
-      driver_.Post([this, round_trip](Instant, lab::Experiment&, lab::Commands&) {
-        driver_.probes_.push_back(round_trip);
-      });
+      driver_.Post(
+          [this, round_trip](Instant, lab::Experiment&, lab::Commands&) { driver_.probes_.push_back(round_trip); });
     });
   }
 
@@ -61,8 +60,8 @@ class Driver::Endpoint final : public remote::Handler {
 
   void OnCallDone(uint64_t call, Instant, const absl::Status& status, const std::string& details,
                   pubsub::Bytes response) override {
-    driver_.Post([this, call, status, details, response = std::move(response)](
-                     Instant now, lab::Experiment& lab, lab::Commands& out) {
+    driver_.Post([this, call, status, details, response = std::move(response)](Instant now, lab::Experiment& lab,
+                                                                               lab::Commands& out) {
       if (probe_after_.erase(call) > 0) Probe();
       lab.OnCallDone(now, id_, call, status, details, response, out);
     });
@@ -86,15 +85,14 @@ class Driver::Endpoint final : public remote::Handler {
     if (streams_.size() <= action.stream) streams_.resize(action.stream + 1);
     Opened& opened = streams_[action.stream];
     ++opened.opened;
-    opened.stream =
-        connection_->OpenStream(*this, (opened.opened << 32) | action.stream, std::move(action.payload));
+    opened.stream = connection_->OpenStream(*this, (opened.opened << 32) | action.stream, std::move(action.payload));
   }
 
   Driver& driver_;
   const uint32_t id_;
   std::unique_ptr<remote::Connection> connection_;
   // On the strand:
-  std::vector<Opened> streams_;   // by index
+  std::vector<Opened> streams_;     // by index
   std::set<uint64_t> probe_after_;  // receipt modacks whose answer an empty call follows
 };
 

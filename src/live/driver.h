@@ -41,8 +41,8 @@ class Driver final : public lab::LedgerClock {
   void Run(const Task& task);
 
   bool ready() const { return ready_; }
-  bool finished() const { return finished_; }      // all sent and settled
-  bool stopped() const { return stopped_; }        // nothing in flight
+  bool finished() const { return finished_; }  // all sent and settled
+  bool stopped() const { return stopped_; }    // nothing in flight
   loop::Strand::Figures figures() const { return strand_.figures(); }
   std::vector<Duration> TakeProbes();
 

@@ -17,12 +17,12 @@
 namespace hopgap::live {
 namespace {
 
-constexpr Duration kReachable{std::chrono::seconds{5}};      // to answer at all
-constexpr Duration kStreamsOpen{std::chrono::seconds{15}};   // for every stream's first response
+constexpr Duration kReachable{std::chrono::seconds{5}};     // to answer at all
+constexpr Duration kStreamsOpen{std::chrono::seconds{15}};  // for every stream's first response
 constexpr Duration kBeforeFirstSlot{std::chrono::milliseconds{500}};
 constexpr Duration kPoll{std::chrono::milliseconds{50}};
 constexpr Duration kReport{std::chrono::seconds{1}};
-constexpr uint64_t kLatenessMax = 50'000;                    // slots looked at for a progress line
+constexpr uint64_t kLatenessMax = 50'000;  // slots looked at for a progress line
 constexpr Duration kStopWait{std::chrono::seconds{3}};
 
 // The longest cycle of each of our loops so far.
@@ -118,7 +118,8 @@ absl::Status Session::Prepare() {
     RemoveResources();
     return status;
   }
-  driver_ = std::make_unique<Driver>(Driver::Options{.target = options_.target, .probe = options_.probe}, *remote_, timer_);
+  driver_ =
+      std::make_unique<Driver>(Driver::Options{.target = options_.target, .probe = options_.probe}, *remote_, timer_);
   absl::StatusOr<std::unique_ptr<lab::Experiment>> lab =
       lab::Experiment::Make(options_.lab, *result_.client_events, *driver_);
   if (!lab.ok()) return lab.status();
@@ -158,7 +159,8 @@ Progress Session::ReadProgress() {
   driver_->Run([&](Instant, lab::Experiment& lab, lab::Commands&) {
     const lab::Options& options = lab.options();
     lateness.resize(options.groups.size());
-    for (const lab::Group& group : options.groups) progress.groups.push_back({group.name, {}, options.slots, Duration{0}});
+    for (const lab::Group& group : options.groups)
+      progress.groups.push_back({group.name, {}, options.slots, Duration{0}});
     for (size_t arm = 0; arm < options.arms.size(); ++arm) {
       const auto group = static_cast<size_t>(options.arms[arm].group);
       const lab::ArmCounts& counts = lab.counts(arm);

@@ -26,20 +26,20 @@ struct GroupProgress {
     uint64_t sent = 0, done = 0, twice = 0;
   };
   std::vector<Arm> arms;
-  uint64_t planned = 0;               // per arm
-  Duration late_p99{0};               // of the generator's publish calls so far
+  uint64_t planned = 0;  // per arm
+  Duration late_p99{0};  // of the generator's publish calls so far
 };
 struct Progress {
   std::vector<GroupProgress> groups;
-  Duration elapsed{0};                // since the first slot was due
-  bool draining = false;              // every slot has been sent
+  Duration elapsed{0};    // since the first slot was due
+  bool draining = false;  // every slot has been sent
 };
 
 struct Options {
   lab::Options lab;
-  std::string target = "embedded";           // or HOST:PORT
-  broker::Broker::Options broker;            // embedded; the anchor is set here
-  Duration planted_wire{0};                  // test-only
+  std::string target = "embedded";  // or HOST:PORT
+  broker::Broker::Options broker;   // embedded; the anchor is set here
+  Duration planted_wire{0};         // test-only
   Duration drain{std::chrono::seconds{30}};
   size_t client_events = 0, broker_events = 0;  // capacities of the recorders
   // Sends an empty call after every second receipt modack, on its channel.
@@ -52,15 +52,15 @@ struct Options {
 };
 
 struct Result {
-  lab::Outcome outcome;                      // without paths: see FoldPaths()
+  lab::Outcome outcome;  // without paths: see FoldPaths()
   std::unique_ptr<loop::PlaceTable> places;
   std::unique_ptr<loop::Recorder> client_events, broker_events;
-  Progress last_progress;                    // as it was at the end
+  Progress last_progress;  // as it was at the end
   ClockAnchor anchor;
-  Duration clock_drift{0};                   // wall clock minus anchored wall at the end
+  Duration clock_drift{0};  // wall clock minus anchored wall at the end
   broker::Counters broker;
-  std::vector<Duration> probes;              // round trips of the empty calls
-  std::vector<std::string> not_removed;      // resources that could not be removed from another target
+  std::vector<Duration> probes;          // round trips of the empty calls
+  std::vector<std::string> not_removed;  // resources that could not be removed from another target
 };
 
 // The whole run over real gRPC: the embedded broker, or somebody's. Blocks until
@@ -71,6 +71,7 @@ absl::StatusOr<Result> Run(Options options);
 
 // Turns the recorded events into paths. `message_spans`, if given, gets the
 // spans of each message first, arm by arm in order of slots.
-void FoldPaths(Result& result, const std::function<void(size_t arm, uint64_t slot, std::vector<trace::Span>&)>& message_spans);
+void FoldPaths(Result& result,
+               const std::function<void(size_t arm, uint64_t slot, std::vector<trace::Span>&)>& message_spans);
 
 }  // namespace hopgap::live

@@ -20,9 +20,20 @@ namespace hopgap::pubsub {
 
 // The calls that are served. Everything else answers UNIMPLEMENTED, by name.
 enum class Method : uint8_t {
-  kCreateTopic, kGetTopic, kListTopics, kListTopicSubscriptions, kDeleteTopic, kPublish,
-  kCreateSubscription, kGetSubscription, kListSubscriptions, kDeleteSubscription,
-  kPull, kAcknowledge, kModifyAckDeadline, kStreamingPull,
+  kCreateTopic,
+  kGetTopic,
+  kListTopics,
+  kListTopicSubscriptions,
+  kDeleteTopic,
+  kPublish,
+  kCreateSubscription,
+  kGetSubscription,
+  kListSubscriptions,
+  kDeleteSubscription,
+  kPull,
+  kAcknowledge,
+  kModifyAckDeadline,
+  kStreamingPull,
 };
 
 // "/google.pubsub.v1.Publisher/Publish" and back; nullopt for what is not served.
@@ -33,8 +44,10 @@ std::optional<Method> MethodFromPath(std::string_view path);
 // not served.
 std::string UnimplementedText(std::string_view path);
 
-struct NameRequest { std::string name; };          // Get*, Delete*: field 1
-struct ListRequest {                               // field 1 is project or topic
+struct NameRequest {
+  std::string name;
+};                    // Get*, Delete*: field 1
+struct ListRequest {  // field 1 is project or topic
   std::string parent;
   int32_t page_size = 0;
   std::string page_token;
@@ -42,7 +55,7 @@ struct ListRequest {                               // field 1 is project or topi
 struct PublishRequest {
   std::string topic;
   std::vector<Message> messages;
-  size_t wire_size = 0;                            // of the encoded request
+  size_t wire_size = 0;  // of the encoded request
 };
 struct PullRequest {
   std::string subscription;
@@ -71,13 +84,17 @@ struct StreamingPullRequest {
   int64_t max_outstanding_bytes = 0;
   int64_t protocol_version = 0;
 };
-struct CreateTopicRequest { Topic topic; };
-struct CreateSubscriptionRequest { Subscription subscription; };
+struct CreateTopicRequest {
+  Topic topic;
+};
+struct CreateSubscriptionRequest {
+  Subscription subscription;
+};
 
 // What a unary call carries; the alternative follows from the method (the four
 // Name and three List methods share one each).
-using Request = std::variant<CreateTopicRequest, CreateSubscriptionRequest, NameRequest, ListRequest,
-                             PublishRequest, PullRequest, AcknowledgeRequest, ModifyAckDeadlineRequest>;
+using Request = std::variant<CreateTopicRequest, CreateSubscriptionRequest, NameRequest, ListRequest, PublishRequest,
+                             PullRequest, AcknowledgeRequest, ModifyAckDeadlineRequest>;
 
 // InvalidArgument for malformed bytes; Unimplemented, naming the field, when a
 // known field asks for something that is not served. Unknown fields are
@@ -88,25 +105,24 @@ absl::StatusOr<StreamingPullRequest> DecodeStreamingPullRequest(std::string_view
 struct ReceivedMessage {
   std::string ack_id;
   Message message;
-  int32_t delivery_attempt = 0;                    // 0 without a dead-letter policy
+  int32_t delivery_attempt = 0;  // 0 without a dead-letter policy
 };
 struct SubscriptionProperties {
   bool exactly_once_delivery_enabled = false;
   bool message_ordering_enabled = false;
 };
-struct Confirmation {                              // acks and modacks sent on the stream
+struct Confirmation {  // acks and modacks sent on the stream
   std::vector<std::string> ack_ids, invalid_ack_ids, unordered_ack_ids, temporary_failed_ack_ids;
   bool empty() const {
-    return ack_ids.empty() && invalid_ack_ids.empty() && unordered_ack_ids.empty() &&
-           temporary_failed_ack_ids.empty();
+    return ack_ids.empty() && invalid_ack_ids.empty() && unordered_ack_ids.empty() && temporary_failed_ack_ids.empty();
   }
 };
 struct StreamingPullResponse {
   std::vector<ReceivedMessage> received_messages;
   Confirmation acknowledge_confirmation;
   Confirmation modify_ack_deadline_confirmation;
-  SubscriptionProperties properties;               // written also when both are false
-  bool has_properties = true;                      // false only when read so: not written then
+  SubscriptionProperties properties;  // written also when both are false
+  bool has_properties = true;         // false only when read so: not written then
 };
 
 // Encoders for both sides. Message bodies become slices of their own.

@@ -98,9 +98,8 @@ absl::StatusOr<StreamingPullResponse> DecodeStreamingPullResponse(Bytes wire) {
 absl::StatusOr<std::vector<ReceivedMessage>> DecodePullResponse(Bytes wire) {
   std::vector<ReceivedMessage> out;
   absl::Status status = ForEachField("PullResponse", wire.view(), [&](const WireField& field) {
-    return TagOf(field) == AsBytes(fields::pull_response::kReceivedMessages)
-               ? AddReceived(wire, field.bytes, out)
-               : absl::OkStatus();
+    return TagOf(field) == AsBytes(fields::pull_response::kReceivedMessages) ? AddReceived(wire, field.bytes, out)
+                                                                             : absl::OkStatus();
   });
   if (!status.ok()) return status;
   return out;

@@ -152,11 +152,11 @@ TEST(StreamingPullResponseTest, GoldenBytes) {
   response.acknowledge_confirmation = {{"1"}, {"2"}, {"3"}, {"4"}};
   response.modify_ack_deadline_confirmation = {{"5"}, {"6"}, {}, {"7"}};
   response.properties = {true, true};
-  const std::string golden =
-      Wire("0a 12 0a 01 'a' 12 0b 0a 02 'hi' 1a 01 '7' 22 02 08 01 18 05"
-           "1a 09 0a 01 '5' 12 01 '6' 1a 01 '7'"
-           "22 04 08 01 10 01"
-           "2a 0c 0a 01 '1' 12 01 '2' 1a 01 '3' 22 01 '4'");
+  const std::string golden = Wire(
+      "0a 12 0a 01 'a' 12 0b 0a 02 'hi' 1a 01 '7' 22 02 08 01 18 05"
+      "1a 09 0a 01 '5' 12 01 '6' 1a 01 '7'"
+      "22 04 08 01 10 01"
+      "2a 0c 0a 01 '1' 12 01 '2' 1a 01 '3' 22 01 '4'");
   EXPECT_EQ(Join(Encode(response)), golden);
 
   const absl::StatusOr<StreamingPullResponse> read = DecodeStreamingPullResponse(Bytes(golden));
@@ -230,8 +230,7 @@ TEST(RequestTest, UnknownFieldsAreIgnoredEverywhere) {
   for (int i = 0; i < static_cast<int>(Method::kStreamingPull); ++i) {
     const Method method = static_cast<Method>(i);
     EXPECT_TRUE(DecodeRequest(method, Bytes(Wire("a2 06 01 'x' f8 01 05 25 01 02 03 04"))).ok()) << MethodPath(method);
-    EXPECT_THAT(std::string(DecodeRequest(method, Bytes(Wire("0a 05 'x'"))).status().message()),
-                HasSubstr("truncated"))
+    EXPECT_THAT(std::string(DecodeRequest(method, Bytes(Wire("0a 05 'x'"))).status().message()), HasSubstr("truncated"))
         << MethodPath(method);
   }
 }

@@ -26,8 +26,7 @@ class Bytes {
   }
 
   // Borrows `view`, which lives as long as `owner` (a transport's buffer).
-  Bytes(std::shared_ptr<const void> owner, std::string_view view)
-      : owner_(std::move(owner)), view_(view) {}
+  Bytes(std::shared_ptr<const void> owner, std::string_view view) : owner_(std::move(owner)), view_(view) {}
 
   std::string_view view() const { return view_; }
   size_t size() const { return view_.size(); }

@@ -13,20 +13,20 @@ using ::testing::IsEmpty;
 using ::testing::Pair;
 
 // Status{3, "bad", [Any{url, ErrorInfo{reason, domain, {a: PERM}}}]}
-const std::string kGolden =
-    Wire("08 03 12 03 'bad' 1a 73"
-         "0a 28 'type.googleapis.com/google.rpc.ErrorInfo' 12 47"
-         "0a 1a 'EXACTLY_ONCE_ACKID_FAILURE' 12 15 'pubsub.googleapis.com'"
-         "1a 12 0a 01 'a' 12 0d 'TRANSIENT_ABC'");
+const std::string kGolden = Wire(
+    "08 03 12 03 'bad' 1a 73"
+    "0a 28 'type.googleapis.com/google.rpc.ErrorInfo' 12 47"
+    "0a 1a 'EXACTLY_ONCE_ACKID_FAILURE' 12 15 'pubsub.googleapis.com'"
+    "1a 12 0a 01 'a' 12 0d 'TRANSIENT_ABC'");
 
 TEST(ErrorDetailsTest, EncodesTheTrailerTheLibrariesRead) {
   EXPECT_EQ(EncodeAckFailures(absl::InvalidArgumentError("bad"), {{"a", "TRANSIENT_ABC"}}), kGolden);
 }
 
 TEST(ErrorDetailsTest, MetadataGoesThereAndBack) {
-  const std::string text = EncodeAckFailures(
-      absl::InvalidArgumentError("x"),
-      {{"id-2", std::string(kTransientUnavailable)}, {"id-1", std::string(kPermanentInvalidAckId)}});
+  const std::string text =
+      EncodeAckFailures(absl::InvalidArgumentError("x"),
+                        {{"id-2", std::string(kTransientUnavailable)}, {"id-1", std::string(kPermanentInvalidAckId)}});
   EXPECT_THAT(DecodeErrorMetadata(text),
               ElementsAre(Pair("id-1", kPermanentInvalidAckId), Pair("id-2", kTransientUnavailable)));
 }

@@ -120,8 +120,9 @@ std::vector<Subject> Subjects() {
     if (method == Method::kModifyAckDeadline) seed = Wire("0a 01 's' 18 d8 04 22 01 'a' 22 02 'bc'");
     if (method == Method::kCreateTopic) seed = Wire("0a 01 't' 12 06 0a 01 'a' 12 01 '1' 48 01");
     if (method == Method::kCreateSubscription) {
-      seed = Wire("0a 01 's' 12 01 't' 22 00 28 0a 42 04 08 80 f5 24 4a 06 0a 01 'a' 12 01 '1'"
-                  "5a 07 0a 05 08 80 bd a3 01 80 01 01 98 01 01");
+      seed = Wire(
+          "0a 01 's' 12 01 't' 22 00 28 0a 42 04 08 80 f5 24 4a 06 0a 01 'a' 12 01 '1'"
+          "5a 07 0a 05 08 80 bd a3 01 80 01 01 98 01 01");
     }
     subjects.push_back({std::string(MethodPath(method)), RequestReader(method), seed});
   }
@@ -159,8 +160,12 @@ std::string Mutated(std::string text, TestDraws& draws) {
       case 1: text.insert(at, 1, static_cast<char>(draws.Next())); break;
       case 2: text.erase(at, 1 + draws.Below(3)); break;
       case 3: text += text.substr(at); break;
-      case 4: if (!text.empty()) text[at] = static_cast<char>(draws.Next()); break;
-      default: if (!text.empty()) text[at] = static_cast<char>(text[at] ^ (1 << draws.Below(8))); break;
+      case 4:
+        if (!text.empty()) text[at] = static_cast<char>(draws.Next());
+        break;
+      default:
+        if (!text.empty()) text[at] = static_cast<char>(text[at] ^ (1 << draws.Below(8)));
+        break;
     }
   }
   return text;

@@ -38,8 +38,8 @@ inline constexpr int32_t kPullMessagesMin = 1;
 inline constexpr int32_t kPullMessagesMax = 1000;
 
 // Acknowledge and ModifyAckDeadline.
-inline constexpr size_t kAckIdsMin = 1;                  // R
-inline constexpr size_t kAckRequestBytesMax = 512 * 1024;  // G; of the encoded request
+inline constexpr size_t kAckIdsMin = 1;                       // R
+inline constexpr size_t kAckRequestBytesMax = 512 * 1024;     // G; of the encoded request
 inline constexpr int32_t kModifyAckDeadlineSecondsMin = 0;    // R; 0 is a nack
 inline constexpr int32_t kModifyAckDeadlineSecondsMax = 600;  // R
 

@@ -121,9 +121,7 @@ absl::Status Message::Scan() {
 absl::Status Message::ScanField(const WireField& field) {
   if (field.type != WireType::kBytes) return absl::OkStatus();
   switch (field.number) {
-    case kData:
-      data_ = field.bytes;
-      return absl::OkStatus();
+    case kData: data_ = field.bytes; return absl::OkStatus();
     case kAttributes: {
       ++attribute_count_;
       Entry ignored;
@@ -175,9 +173,8 @@ std::optional<std::string_view> Message::Attribute(std::string_view key) const {
 std::vector<std::pair<std::string_view, std::string_view>> Message::Attributes() const {
   std::vector<std::pair<std::string_view, std::string_view>> all;
   all.reserve(attribute_count_);
-  VisitSlices([&](const Bytes& piece) {
-    VisitAttributes(piece.view(), [&](const Entry& entry) { all.push_back(entry); });
-  });
+  VisitSlices(
+      [&](const Bytes& piece) { VisitAttributes(piece.view(), [&](const Entry& entry) { all.push_back(entry); }); });
   return all;
 }
 

@@ -35,8 +35,7 @@ class Message {
 
   // Builds the wire form. Attributes are written in the order given.
   // Requires: attributes and key are UTF-8.
-  static Message Make(std::string_view data,
-                      const std::vector<std::pair<std::string, std::string>>& attributes,
+  static Message Make(std::string_view data, const std::vector<std::pair<std::string, std::string>>& attributes,
                       std::string_view ordering_key = {});
 
   // The wire form in one piece. Copies the body if this message was Accepted():
@@ -49,7 +48,7 @@ class Message {
   size_t wire_size() const { return size_; }
   std::string_view data() const { return data_; }
   std::string_view ordering_key() const { return ordering_key_; }
-  std::string_view message_id() const { return message_id_; }   // empty before acceptance
+  std::string_view message_id() const { return message_id_; }  // empty before acceptance
   // nullopt if absent, or outside what a WallTime holds (years 1678 to 2262).
   std::optional<WallTime> publish_time() const { return publish_time_; }
   // Entries as they stand, a repeated key counted each time.
@@ -69,9 +68,9 @@ class Message {
   absl::Status Scan();
   absl::Status ScanField(const WireField& field);
 
-  Bytes wire_;          // as parsed or made; empty if server fields were cut out of it
-  Slices more_;         // what was left then
-  Bytes tail_;          // message_id and publish_time, as accepted
+  Bytes wire_;   // as parsed or made; empty if server fields were cut out of it
+  Slices more_;  // what was left then
+  Bytes tail_;   // message_id and publish_time, as accepted
   mutable Bytes joined_;
   size_t size_ = 0;
   std::string_view data_, ordering_key_, message_id_;

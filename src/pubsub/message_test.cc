@@ -60,8 +60,9 @@ TEST(MessageTest, MakeAndParseAgreeAtEveryLengthOfTheLengths) {
 
 // Protobuf's rules, which decide what the official subscribers see.
 TEST(MessageTest, OfWhatIsGivenTwiceTheLastCounts) {
-  const Message message = Parsed("0a 01 'x' 0a 01 'y' 12 06 0a 01 'a' 12 01 '1' 12 06 0a 01 'a' 12 01 '2'"
-                                 "2a 01 'p' 2a 01 'q' 22 02 08 01 22 02 10 09");
+  const Message message = Parsed(
+      "0a 01 'x' 0a 01 'y' 12 06 0a 01 'a' 12 01 '1' 12 06 0a 01 'a' 12 01 '2'"
+      "2a 01 'p' 2a 01 'q' 22 02 08 01 22 02 10 09");
   EXPECT_EQ(message.data(), "y");
   EXPECT_EQ(message.Attribute("a"), "2");
   EXPECT_EQ(message.ordering_key(), "q");
@@ -91,11 +92,11 @@ TEST(MessageTest, WhatIsNoMessageIsRefusedAndSaysWhere) {
     const char* notation;
     const char* why;
   };
-  for (const Case& c : {Case{"0a 02 'h'", "truncated"}, Case{"12 02 0a 01", "attributes"},
-                        Case{"12 03 0a 01 ff", "attributes are not valid UTF-8"},
-                        Case{"12 03 12 01 ff", "attributes are not valid UTF-8"},
-                        Case{"2a 01 ff", "ordering_key is not valid UTF-8"},
-                        Case{"1a 01 ff", "message_id is not valid UTF-8"}, Case{"22 01 08", "publish_time"}}) {
+  for (const Case& c :
+       {Case{"0a 02 'h'", "truncated"}, Case{"12 02 0a 01", "attributes"},
+        Case{"12 03 0a 01 ff", "attributes are not valid UTF-8"},
+        Case{"12 03 12 01 ff", "attributes are not valid UTF-8"}, Case{"2a 01 ff", "ordering_key is not valid UTF-8"},
+        Case{"1a 01 ff", "message_id is not valid UTF-8"}, Case{"22 01 08", "publish_time"}}) {
     SCOPED_TRACE(c.notation);
     const absl::Status status = Message::Parse(Bytes(Wire(c.notation))).status();
     EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
@@ -157,8 +158,9 @@ TEST(MessageTest, AcceptedOutlivesTheMessageItCameFrom) {
 }
 
 TEST(MessageTest, AcceptedCutsOutWhatThePublisherHadNoBusinessToSet) {
-  const Message message = Parsed("1a 01 '7' 12 06 0a 01 'a' 12 01 '1' 22 02 08 02 1a 01 '8' 0a 02 'hi'"
-                                 "12 06 0a 01 'a' 12 01 '2' 22 02 10 01");
+  const Message message = Parsed(
+      "1a 01 '7' 12 06 0a 01 'a' 12 01 '1' 22 02 08 02 1a 01 '8' 0a 02 'hi'"
+      "12 06 0a 01 'a' 12 01 '2' 22 02 10 01");
   const Message accepted = message.Accepted("9", At(0));
   const std::string want = Wire("12 06 0a 01 'a' 12 01 '1' 0a 02 'hi' 12 06 0a 01 'a' 12 01 '2' 1a 01 '9' 22 00");
   EXPECT_EQ(Join(accepted.wire_slices()), want);
@@ -198,9 +200,7 @@ TEST(MessageTest, WireJoinsOnce) {
   EXPECT_EQ(accepted.wire().view().data(), accepted.wire().view().data());
 }
 
-TEST(MessageDeathTest, MakeTakesText) {
-  EXPECT_DEATH(Message::Make("", {{"a", "\xff"}}), "UTF-8");
-}
+TEST(MessageDeathTest, MakeTakesText) { EXPECT_DEATH(Message::Make("", {{"a", "\xff"}}), "UTF-8"); }
 
 TEST(TimestampTest, NanosCountForwardAlsoBefore1970) {
   struct Case {
@@ -209,8 +209,7 @@ TEST(TimestampTest, NanosCountForwardAlsoBefore1970) {
     const char* notation;
   };
   for (const Case& c : {Case{0, {0, 0}, ""}, Case{1, {0, 1}, "10 01"},
-                        Case{999'999'999, {0, 999'999'999}, "10 ff 93 eb dc 03"},
-                        Case{1'000'000'000, {1, 0}, "08 01"},
+                        Case{999'999'999, {0, 999'999'999}, "10 ff 93 eb dc 03"}, Case{1'000'000'000, {1, 0}, "08 01"},
                         Case{-1, {-1, 999'999'999}, "08 ff ff ff ff ff ff ff ff ff 01 10 ff 93 eb dc 03"},
                         Case{-1'000'000'000, {-1, 0}, "08 ff ff ff ff ff ff ff ff ff 01"}}) {
     SCOPED_TRACE(c.ns);

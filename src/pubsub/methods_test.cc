@@ -26,15 +26,14 @@ TEST(MethodsTest, WhatIsNotServedIsNamed) {
     const char* path;
     const char* want;
   };
-  for (const Case& c : {Case{"/google.pubsub.v1.Subscriber/Seek", "Subscriber.Seek is not supported yet"},
-                        Case{"/google.pubsub.v1.Publisher/DetachSubscription",
-                             "Publisher.DetachSubscription is not supported yet"},
-                        Case{"/google.pubsub.v1.SchemaService/ValidateMessage",
-                             "SchemaService.ValidateMessage is not supported yet"},
-                        Case{"/google.iam.v1.IAMPolicy/GetIamPolicy", "IAMPolicy.GetIamPolicy is not supported yet"},
-                        Case{"/google.pubsub.v1.Subscriber/Nope", "no such method: /google.pubsub.v1.Subscriber/Nope"},
-                        Case{"/google.pubsub.v1.Publisher/Seek", "no such method: /google.pubsub.v1.Publisher/Seek"},
-                        Case{"", "no such method: "}}) {
+  for (const Case& c :
+       {Case{"/google.pubsub.v1.Subscriber/Seek", "Subscriber.Seek is not supported yet"},
+        Case{"/google.pubsub.v1.Publisher/DetachSubscription", "Publisher.DetachSubscription is not supported yet"},
+        Case{"/google.pubsub.v1.SchemaService/ValidateMessage", "SchemaService.ValidateMessage is not supported yet"},
+        Case{"/google.iam.v1.IAMPolicy/GetIamPolicy", "IAMPolicy.GetIamPolicy is not supported yet"},
+        Case{"/google.pubsub.v1.Subscriber/Nope", "no such method: /google.pubsub.v1.Subscriber/Nope"},
+        Case{"/google.pubsub.v1.Publisher/Seek", "no such method: /google.pubsub.v1.Publisher/Seek"},
+        Case{"", "no such method: "}}) {
     SCOPED_TRACE(c.path);
     EXPECT_EQ(MethodFromPath(c.path), std::nullopt);
     EXPECT_EQ(UnimplementedText(c.path), c.want);

@@ -33,9 +33,7 @@ bool IsId(std::string_view id) {
 
 // Any text without a slash: ids, numbers and domain-scoped ids all name a
 // project, and no project is checked for existence.
-bool IsProject(std::string_view project) {
-  return !project.empty() && project.find('/') == std::string_view::npos;
-}
+bool IsProject(std::string_view project) { return !project.empty() && project.find('/') == std::string_view::npos; }
 
 }  // namespace
 

@@ -14,12 +14,27 @@ TEST(NamesTest, IdsAreOfTheServicesAlphabetC25) {
     std::string id;
     bool want;
   };
-  for (const Case& c : {Case{"ab", false}, Case{"abc", true}, Case{"1abc", false},
-                        Case{std::string(kIdBytesMax, 'a'), true}, Case{std::string(kIdBytesMax + 1, 'a'), false},
-                        Case{"goog-x", false}, Case{"x goog", false}, Case{"ok-._~+%ok", true}, Case{"käse", false},
-                        Case{"GoogX", true}, Case{"goo", true}, Case{"goog", false}, Case{"_deleted-topic_", false},
-                        Case{"", false}, Case{"a/b", false}, Case{"abc/", false}, Case{"ZAz09", true},
-                        Case{"a[b", false}, Case{"a`b", false}, Case{"a{b", false}, Case{"a:b", false},
+  for (const Case& c : {Case{"ab", false},
+                        Case{"abc", true},
+                        Case{"1abc", false},
+                        Case{std::string(kIdBytesMax, 'a'), true},
+                        Case{std::string(kIdBytesMax + 1, 'a'), false},
+                        Case{"goog-x", false},
+                        Case{"x goog", false},
+                        Case{"ok-._~+%ok", true},
+                        Case{"käse", false},
+                        Case{"GoogX", true},
+                        Case{"goo", true},
+                        Case{"goog", false},
+                        Case{"_deleted-topic_", false},
+                        Case{"", false},
+                        Case{"a/b", false},
+                        Case{"abc/", false},
+                        Case{"ZAz09", true},
+                        Case{"a[b", false},
+                        Case{"a`b", false},
+                        Case{"a{b", false},
+                        Case{"a:b", false},
                         Case{std::string("ab\0", 3), false}}) {
     SCOPED_TRACE(c.id);
     const std::string name = "projects/p/topics/" + c.id;

@@ -19,20 +19,22 @@ using codec::ReadMapEntry;
 using codec::ReadText;
 using codec::TagOf;
 
-namespace topic_field { constexpr uint32_t kName = 1, kLabels = 2; }
+namespace topic_field {
+constexpr uint32_t kName = 1, kLabels = 2;
+}
 namespace subscription_field {
 constexpr uint32_t kName = 1, kTopic = 2, kPushConfig = 4, kAckDeadlineSeconds = 5, kRetention = 8, kLabels = 9,
                    kExpirationPolicy = 11, kExactlyOnce = 16, kState = 19;
 }
-constexpr uint32_t kTtl = 1;            // of ExpirationPolicy
-constexpr uint64_t kStateActive = 1;    // of Subscription.State
+constexpr uint32_t kTtl = 1;          // of ExpirationPolicy
+constexpr uint64_t kStateActive = 1;  // of Subscription.State
 
 // What a request may ask of a field that is not served.
 enum class Ask : uint8_t {
-  kDefault,        // nothing: its type's default value
-  kAbsent,         // nothing: a message counts as set by being there, even when empty
-  kEmptyPush,      // nothing: an empty PushConfig, which makes a pull subscription
-  kRetention,      // at most what every subscription has
+  kDefault,    // nothing: its type's default value
+  kAbsent,     // nothing: a message counts as set by being there, even when empty
+  kEmptyPush,  // nothing: an empty PushConfig, which makes a pull subscription
+  kRetention,  // at most what every subscription has
   kExpiration,
 };
 
@@ -201,8 +203,8 @@ std::string EncodeForDisplay(const Subscription& subscription) {
   using namespace subscription_field;
   int32_t deadline = subscription.ack_deadline_seconds;
   if (deadline == 0) {
-    deadline = subscription.enable_exactly_once_delivery ? kAckDeadlineSecondsDefaultExactlyOnce
-                                                         : kAckDeadlineSecondsDefault;
+    deadline =
+        subscription.enable_exactly_once_delivery ? kAckDeadlineSecondsDefaultExactlyOnce : kAckDeadlineSecondsDefault;
   }
   std::string expiration;
   codec::WriteText(expiration, kTtl, EncodeTimeParts({kExpirationDefault.count(), 0}));

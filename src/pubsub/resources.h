@@ -23,8 +23,8 @@ struct Topic {
 
 struct Subscription {
   std::string name;
-  std::string topic;                       // "_deleted-topic_" once it is gone
-  int32_t ack_deadline_seconds = 0;        // 0 asks for the default
+  std::string topic;                 // "_deleted-topic_" once it is gone
+  int32_t ack_deadline_seconds = 0;  // 0 asks for the default
   std::map<std::string, std::string> labels;
   bool enable_exactly_once_delivery = false;
   std::string unknown;

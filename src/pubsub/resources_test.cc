@@ -97,16 +97,25 @@ struct FieldCase {
 
 TEST(SubscriptionTest, RefusesByNameWhatIsNotServed) {
   for (const FieldCase& c : {
-           FieldCase{"push_config", "22 03 0a 01 'u'"}, FieldCase{"push_config", "22 02 12 00"},
-           FieldCase{"push_config", "22 02 2a 00"}, FieldCase{"retain_acked_messages", "38 01"},
+           FieldCase{"push_config", "22 03 0a 01 'u'"},
+           FieldCase{"push_config", "22 02 12 00"},
+           FieldCase{"push_config", "22 02 2a 00"},
+           FieldCase{"retain_acked_messages", "38 01"},
            FieldCase{"message_retention_duration", "42 04 08 81 f5 24"},
            FieldCase{"message_retention_duration", "42 06 08 80 f5 24 10 01"},
-           FieldCase{"message_retention_duration", "42 00"}, FieldCase{"enable_message_ordering", "50 01"},
-           FieldCase{"expiration_policy", "5a 00"}, FieldCase{"expiration_policy", "5a 07 0a 05 08 81 bd a3 01"},
-           FieldCase{"expiration_policy", "5a 06 0a 04 08 80 a3 05"}, FieldCase{"filter", "62 01 'f'"},
-           FieldCase{"dead_letter_policy", "6a 00"}, FieldCase{"retry_policy", "72 00"}, FieldCase{"detached", "78 01"},
-           FieldCase{"bigquery_config", "92 01 00"}, FieldCase{"cloud_storage_config", "b2 01 00"},
-           FieldCase{"message_transforms", "ca 01 00"}, FieldCase{"tags", "d2 01 00"},
+           FieldCase{"message_retention_duration", "42 00"},
+           FieldCase{"enable_message_ordering", "50 01"},
+           FieldCase{"expiration_policy", "5a 00"},
+           FieldCase{"expiration_policy", "5a 07 0a 05 08 81 bd a3 01"},
+           FieldCase{"expiration_policy", "5a 06 0a 04 08 80 a3 05"},
+           FieldCase{"filter", "62 01 'f'"},
+           FieldCase{"dead_letter_policy", "6a 00"},
+           FieldCase{"retry_policy", "72 00"},
+           FieldCase{"detached", "78 01"},
+           FieldCase{"bigquery_config", "92 01 00"},
+           FieldCase{"cloud_storage_config", "b2 01 00"},
+           FieldCase{"message_transforms", "ca 01 00"},
+           FieldCase{"tags", "d2 01 00"},
            FieldCase{"bigtable_config", "da 01 00"},
        }) {
     SCOPED_TRACE(c.notation);
@@ -118,14 +127,21 @@ TEST(SubscriptionTest, RefusesByNameWhatIsNotServed) {
 
 TEST(SubscriptionTest, AcceptsDefaultsSaidAloudAndWhatOnlyTheServiceSets) {
   for (const FieldCase& c : {
-           FieldCase{"empty push_config", "22 00"}, FieldCase{"push_config with an empty endpoint", "22 02 0a 00"},
+           FieldCase{"empty push_config", "22 00"},
+           FieldCase{"push_config with an empty endpoint", "22 02 0a 00"},
            FieldCase{"push_config of unknown fields", "22 02 30 01"},
-           FieldCase{"retain_acked_messages false", "38 00"}, FieldCase{"retention 7 d", "42 04 08 80 f5 24"},
-           FieldCase{"ordering false", "50 00"}, FieldCase{"expiration 31 d", "5a 07 0a 05 08 80 bd a3 01"},
-           FieldCase{"no filter", "62 00"}, FieldCase{"detached false", "78 00"},
-           FieldCase{"topic_message_retention_duration", "8a 01 02 08 05"}, FieldCase{"state", "98 01 02"},
-           FieldCase{"analytics_hub_subscription_info", "ba 01 03 0a 01 'l'"}, FieldCase{"reserved number", "18 07"},
-           FieldCase{"number of no field", "a2 06 01 'x'"}, FieldCase{"a filter of another type", "60 01"},
+           FieldCase{"retain_acked_messages false", "38 00"},
+           FieldCase{"retention 7 d", "42 04 08 80 f5 24"},
+           FieldCase{"ordering false", "50 00"},
+           FieldCase{"expiration 31 d", "5a 07 0a 05 08 80 bd a3 01"},
+           FieldCase{"no filter", "62 00"},
+           FieldCase{"detached false", "78 00"},
+           FieldCase{"topic_message_retention_duration", "8a 01 02 08 05"},
+           FieldCase{"state", "98 01 02"},
+           FieldCase{"analytics_hub_subscription_info", "ba 01 03 0a 01 'l'"},
+           FieldCase{"reserved number", "18 07"},
+           FieldCase{"number of no field", "a2 06 01 'x'"},
+           FieldCase{"a filter of another type", "60 01"},
        }) {
     SCOPED_TRACE(c.name);
     const absl::StatusOr<Subscription> got = SubscriptionFromRequest(kPlain + Wire(c.notation));
@@ -148,9 +164,9 @@ TEST(TopicTest, RefusesByNameWhatIsNotServed) {
 }
 
 TEST(TopicTest, AcceptsDefaultsSaidAloudAndWhatOnlyTheServiceSets) {
-  for (const FieldCase& c : {FieldCase{"no key", "2a 00"}, FieldCase{"satisfies_pzs", "38 01"},
-                             FieldCase{"state", "48 02"}, FieldCase{"reserved number", "20 01"},
-                             FieldCase{"number of no field", "f8 01 01"}}) {
+  for (const FieldCase& c :
+       {FieldCase{"no key", "2a 00"}, FieldCase{"satisfies_pzs", "38 01"}, FieldCase{"state", "48 02"},
+        FieldCase{"reserved number", "20 01"}, FieldCase{"number of no field", "f8 01 01"}}) {
     SCOPED_TRACE(c.name);
     const absl::StatusOr<Topic> got = TopicFromRequest(Wire("0a 01 't'") + Wire(c.notation));
     ASSERT_TRUE(got.ok()) << got.status();

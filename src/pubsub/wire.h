@@ -40,9 +40,9 @@ bool IsUtf8(std::string_view text);
 struct WireField {
   uint32_t number = 0;
   WireType type = WireType::kVarint;
-  uint64_t value = 0;        // kVarint, kFixed64, kFixed32
-  std::string_view bytes;    // kBytes
-  std::string_view whole;    // tag and all: what to copy to keep the field
+  uint64_t value = 0;      // kVarint, kFixed64, kFixed32
+  std::string_view bytes;  // kBytes
+  std::string_view whole;  // tag and all: what to copy to keep the field
 
   // Protobuf's conversions: an int32 is the low half of the varint.
   int64_t AsSigned() const { return static_cast<int64_t>(value); }

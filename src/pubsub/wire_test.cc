@@ -52,8 +52,8 @@ TEST(VarintTest, EveryBoundaryGoesThereAndBackInItsSize) {
 }
 
 TEST(VarintTest, WhatIsTruncatedOrTooWideIsLeftAlone) {
-  for (const char* notation : {"", "80", "ff ff ff ff ff ff ff ff ff", "ff ff ff ff ff ff ff ff ff 02",
-                               "80 80 80 80 80 80 80 80 80 80 01"}) {
+  for (const char* notation :
+       {"", "80", "ff ff ff ff ff ff ff ff ff", "ff ff ff ff ff ff ff ff ff 02", "80 80 80 80 80 80 80 80 80 80 01"}) {
     SCOPED_TRACE(notation);
     const std::string text = Wire(notation);
     std::string_view rest = text;
@@ -103,13 +103,13 @@ TEST(WireReaderTest, StopsAtTheFirstMalformedByte) {
     const char* name;
     const char* notation;
   };
-  for (const Case& c : {Case{"field number 0", "02 00"}, Case{"group", "0b 0c"}, Case{"end of a group", "0c"},
-                        Case{"no such type", "0e 00"}, Case{"no value", "08"}, Case{"no length", "0a"},
-                        Case{"length past the end", "0a 02 'a'"}, Case{"fixed64 cut", "09 01 02 03 04 05 06 07"},
-                        Case{"fixed32 cut", "0d 01 02 03"}, Case{"tag past 29 bits", "80 80 80 80 10 00"},
-                        Case{"tag of six bytes", "88 80 80 80 80 00 01"},
-                        Case{"length of six bytes", "0a 81 80 80 80 80 00 'a'"},
-                        Case{"length near 2^64", "0a ff ff ff ff ff ff ff ff ff 01 'a'"}}) {
+  for (const Case& c :
+       {Case{"field number 0", "02 00"}, Case{"group", "0b 0c"}, Case{"end of a group", "0c"},
+        Case{"no such type", "0e 00"}, Case{"no value", "08"}, Case{"no length", "0a"},
+        Case{"length past the end", "0a 02 'a'"}, Case{"fixed64 cut", "09 01 02 03 04 05 06 07"},
+        Case{"fixed32 cut", "0d 01 02 03"}, Case{"tag past 29 bits", "80 80 80 80 10 00"},
+        Case{"tag of six bytes", "88 80 80 80 80 00 01"}, Case{"length of six bytes", "0a 81 80 80 80 80 00 'a'"},
+        Case{"length near 2^64", "0a ff ff ff ff ff ff ff ff ff 01 'a'"}}) {
     SCOPED_TRACE(c.name);
     const Bytes text = Guarded(Wire("10 01") + Wire(c.notation));
     WireReader reader(text.view());
@@ -140,13 +140,31 @@ TEST(IsUtf8Test, FollowsTheStandardsTableOfWellFormedSequences) {
     const char* notation;
     bool want;
   };
-  for (const Case& c :
-       {Case{"", true}, Case{"'abcdefgh'", true}, Case{"7f", true}, Case{"80", false}, Case{"bf", false},
-        Case{"c1 bf", false}, Case{"c2 80", true}, Case{"df bf", true}, Case{"c2", false}, Case{"c2 c0", false},
-        Case{"e0 9f bf", false}, Case{"e0 a0 80", true}, Case{"ed 9f bf", true}, Case{"ed a0 80", false},
-        Case{"ee 80 80", true}, Case{"ef bf bf", true}, Case{"ef bf", false}, Case{"f0 8f bf bf", false},
-        Case{"f0 90 80 80", true}, Case{"f4 8f bf bf", true}, Case{"f4 90 80 80", false}, Case{"f5 80 80 80", false},
-        Case{"f0 90 80", false}, Case{"'12345678' c3 a4 '1234567'", true}, Case{"'1234567' ff '12345678'", false}}) {
+  for (const Case& c : {Case{"", true},
+                        Case{"'abcdefgh'", true},
+                        Case{"7f", true},
+                        Case{"80", false},
+                        Case{"bf", false},
+                        Case{"c1 bf", false},
+                        Case{"c2 80", true},
+                        Case{"df bf", true},
+                        Case{"c2", false},
+                        Case{"c2 c0", false},
+                        Case{"e0 9f bf", false},
+                        Case{"e0 a0 80", true},
+                        Case{"ed 9f bf", true},
+                        Case{"ed a0 80", false},
+                        Case{"ee 80 80", true},
+                        Case{"ef bf bf", true},
+                        Case{"ef bf", false},
+                        Case{"f0 8f bf bf", false},
+                        Case{"f0 90 80 80", true},
+                        Case{"f4 8f bf bf", true},
+                        Case{"f4 90 80 80", false},
+                        Case{"f5 80 80 80", false},
+                        Case{"f0 90 80", false},
+                        Case{"'12345678' c3 a4 '1234567'", true},
+                        Case{"'1234567' ff '12345678'", false}}) {
     SCOPED_TRACE(c.notation);
     EXPECT_EQ(IsUtf8(Guarded(Wire(c.notation)).view()), c.want);
   }

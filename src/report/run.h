@@ -17,42 +17,42 @@ namespace hopgap::report {
 
 struct Verdict {
   bool valid = true;
-  std::vector<std::string> reasons;        // why not; empty when valid
+  std::vector<std::string> reasons;  // why not; empty when valid
 };
 
 struct ArmRun {
-  std::string group;                       // "here" or "replay"
-  std::string name;                        // "std", "replay.eos-overlap": unique in the run
-  std::string kind;                        // "std", "eos", "eos-overlap", without the group
-  std::string client_model;                // "go"
-  uint64_t planned = 0;                    // slots of the schedule
-  uint64_t sent = 0;                       // publish calls made
-  uint64_t completed = 0;                  // reached the end (handled at the last hop)
-  uint64_t lost = 0;                       // published, never handled anywhere further, drain over
-  uint64_t duplicates = 0;                 // handled again by a hop after a successful ack or under a live lease
-  uint64_t reprocessed = 0;                // copies that a retried worker published
-  std::optional<double> saturated_at;      // completed per second, when it could not keep up
-  bool exactly_once_seen = false;          // as the streams said
-  uint64_t responses = 0;                  // StreamingPull responses with messages
-  uint64_t messages_received = 0;          // in them
+  std::string group;                   // "here" or "replay"
+  std::string name;                    // "std", "replay.eos-overlap": unique in the run
+  std::string kind;                    // "std", "eos", "eos-overlap", without the group
+  std::string client_model;            // "go"
+  uint64_t planned = 0;                // slots of the schedule
+  uint64_t sent = 0;                   // publish calls made
+  uint64_t completed = 0;              // reached the end (handled at the last hop)
+  uint64_t lost = 0;                   // published, never handled anywhere further, drain over
+  uint64_t duplicates = 0;             // handled again by a hop after a successful ack or under a live lease
+  uint64_t reprocessed = 0;            // copies that a retried worker published
+  std::optional<double> saturated_at;  // completed per second, when it could not keep up
+  bool exactly_once_seen = false;      // as the streams said
+  uint64_t responses = 0;              // StreamingPull responses with messages
+  uint64_t messages_received = 0;      // in them
   Verdict verdict;
-  std::vector<trace::Path> paths;          // of completed messages, by slot
+  std::vector<trace::Path> paths;  // of completed messages, by slot
 };
 
 // A leg of the profile that was put in, for the "what is put in" lines.
 struct AddedLeg {
-  std::string leg;                         // "publish before commit"
-  std::string kind;                        // "both", "standard" or "exactly-once"
+  std::string leg;   // "publish before commit"
+  std::string kind;  // "both", "standard" or "exactly-once"
   double p50_ms = 0, p95_ms = 0, mean_ms = 0;
 };
 
 struct Configuration {
-  std::string command;                     // "run" or "simulate"; how it was made
-  bool simulated = false;                  // every figure is labelled so
+  std::string command;     // "run" or "simulate"; how it was made
+  bool simulated = false;  // every figure is labelled so
   int hops = 3;
   Duration work{0};
   double rate_per_second = 0;
-  uint64_t messages = 0;                   // per arm
+  uint64_t messages = 0;  // per arm
   int streams = 0;
   int64_t max_outstanding_messages = 0;
   std::string publish_mode;                // "await" or "fire"
@@ -69,15 +69,15 @@ struct Configuration {
 };
 
 struct Run {
-  std::string version;                     // hopgap's
+  std::string version;  // hopgap's
   Configuration configuration;
-  std::vector<ArmRun> arms;                // in printing order, grouped
+  std::vector<ArmRun> arms;  // in printing order, grouped
   Duration elapsed{0};
-  bool ended_early = false;                // by Ctrl-C
+  bool ended_early = false;  // by Ctrl-C
   std::string ended_early_why;
-  Duration loop_stall_max{0};              // the longest cycle of our own loops
-  Duration clock_drift{0};                 // wall minus anchored wall at the end
-  std::string saved_to;                    // run folder, or empty
+  Duration loop_stall_max{0};                                 // the longest cycle of our own loops
+  Duration clock_drift{0};                                    // wall minus anchored wall at the end
+  std::string saved_to;                                       // run folder, or empty
   std::vector<std::pair<std::string, uint64_t>> saved_files;  // name, bytes
 };
 

@@ -27,14 +27,22 @@ constexpr uint64_t kProgressEvery = 200'000;  // steps
 
 struct Item {
   enum class Kind : uint8_t {
-    kWakeLab, kWakeBroker, kPersisted, kWriteDone,
-    kCallArrives, kCallReturns,                       // unary: at the broker, at the client
-    kOpenArrives, kRequestArrives, kHalfCloseArrives, kCancelArrives,
-    kResponseArrives, kEndArrives,                    // stream: at the client
-    kReadable,                                        // a read meets what is buffered
+    kWakeLab,
+    kWakeBroker,
+    kPersisted,
+    kWriteDone,
+    kCallArrives,
+    kCallReturns,  // unary: at the broker, at the client
+    kOpenArrives,
+    kRequestArrives,
+    kHalfCloseArrives,
+    kCancelArrives,
+    kResponseArrives,
+    kEndArrives,  // stream: at the client
+    kReadable,    // a read meets what is buffered
   };
   Kind kind{};
-  uint64_t id = 0;               // call, stream or persist token
+  uint64_t id = 0;  // call, stream or persist token
   absl::Status status;
   std::string details;
   pubsub::Bytes bytes;
@@ -50,7 +58,7 @@ struct Call {
 
 struct Stream {
   uint32_t endpoint = 0;
-  uint32_t index = 0;            // within its subscriber
+  uint32_t index = 0;  // within its subscriber
   bool read_posted = false;
   Instant posted_at;
   std::deque<pubsub::Bytes> buffered;
@@ -78,7 +86,9 @@ class Sink final : public trace::EventSink {
 class World final : public lab::LedgerClock {
  public:
   explicit World(Options options)
-      : options_(std::move(options)), collector_(kAnchor), sink_(collector_, options_.rpc_events),
+      : options_(std::move(options)),
+        collector_(kAnchor),
+        sink_(collector_, options_.rpc_events),
         broker_(BrokerOptions(), sink_) {}
 
   absl::StatusOr<Result> Run();
@@ -92,7 +102,7 @@ class World final : public lab::LedgerClock {
     return options_.broker;
   }
   absl::Status CreateResources();
-  bool Step();                       // false: nothing will ever happen again
+  bool Step();  // false: nothing will ever happen again
   void Handle(Item& item);
   void HandleStream(Item& item);
   void HandleAtBroker(Item& item, broker::Actions& actions);
@@ -113,11 +123,11 @@ class World final : public lab::LedgerClock {
   std::unique_ptr<lab::Experiment> lab_;
   Queue<Item> queue_;
   Instant lab_wake_ = kNever, broker_wake_ = kNever;
-  std::vector<Stream> streams_;      // by id - 1
+  std::vector<Stream> streams_;                   // by id - 1
   std::vector<std::vector<uint64_t>> stream_of_;  // endpoint, index -> id
   std::deque<std::pair<Instant, lab::Settled>> to_fold_;
   std::vector<std::vector<trace::Path>> paths_;
-  absl::flat_hash_map<uint64_t, Call> calls_;   // in flight, by id
+  absl::flat_hash_map<uint64_t, Call> calls_;  // in flight, by id
   uint64_t next_call_ = 1;
   uint64_t steps_ = 0, settled_ = 0;
 };
@@ -219,15 +229,13 @@ void World::Handle(Item& item) {
       const Call call = calls_.extract(item.id).mapped();
       lab::Commands commands;
       const bool timed_out = now_ - call.sent > call.timeout;
-      const absl::Status status =
-          timed_out ? absl::DeadlineExceededError("the call's timeout passed") : item.status;
+      const absl::Status status = timed_out ? absl::DeadlineExceededError("the call's timeout passed") : item.status;
       lab_->OnCallDone(now_, call.endpoint, call.client_call, status, item.details, item.bytes, commands);
       return PerformLab(commands);
     }
     case Kind::kResponseArrives:
     case Kind::kEndArrives:
-    case Kind::kReadable:
-      return HandleStream(item);
+    case Kind::kReadable: return HandleStream(item);
     default: {
       broker::Actions actions;
       HandleAtBroker(item, actions);
@@ -306,8 +314,11 @@ void World::PerformLab(lab::Commands& commands) {
       continue;
     }
     calls_.emplace(next_call_, Call{command.endpoint, action.call, action.method, now_, action.timeout});
-    queue_.Push(now_ + options_.one_way, {.kind = Kind::kCallArrives, .id = next_call_++, .status = {},
-                                          .details = {}, .bytes = pubsub::Bytes(pubsub::Join(action.payload))});
+    queue_.Push(now_ + options_.one_way, {.kind = Kind::kCallArrives,
+                                          .id = next_call_++,
+                                          .status = {},
+                                          .details = {},
+                                          .bytes = pubsub::Bytes(pubsub::Join(action.payload))});
   }
   commands.clear();
 }
@@ -317,12 +328,14 @@ void World::PerformStream(uint32_t endpoint, client::Action& action) {
   if (ids.size() <= action.stream) ids.resize(action.stream + 1, 0);
   uint64_t& id = ids[action.stream];
   const auto send = [&](Kind kind) {
-    queue_.Push(now_ + options_.one_way, {.kind = kind, .id = id, .status = {}, .details = {},
-                                          .bytes = pubsub::Bytes(pubsub::Join(action.payload))});
+    queue_.Push(
+        now_ + options_.one_way,
+        {.kind = kind, .id = id, .status = {}, .details = {}, .bytes = pubsub::Bytes(pubsub::Join(action.payload))});
   };
   switch (action.kind) {
     case client::Action::Kind::kOpenStream:
-      streams_.push_back({.endpoint = endpoint, .index = action.stream, .posted_at = {}, .buffered = {}, .end_status = {}});
+      streams_.push_back(
+          {.endpoint = endpoint, .index = action.stream, .posted_at = {}, .buffered = {}, .end_status = {}});
       id = streams_.size();
       return send(Kind::kOpenArrives);
     case client::Action::Kind::kRead: {
@@ -343,12 +356,13 @@ void World::PerformBroker(broker::Actions& actions) {
   for (broker::Action& action : actions) {
     const auto stream = static_cast<uint64_t>(action.stream);
     switch (action.kind) {
-      case broker::Action::Kind::kReply:
-        Reply(action);
-        break;
+      case broker::Action::Kind::kReply: Reply(action); break;
       case broker::Action::Kind::kWrite:
         queue_.Push(now_ + options_.one_way + options_.planted_wire,
-                    {.kind = Kind::kResponseArrives, .id = stream, .status = {}, .details = {},
+                    {.kind = Kind::kResponseArrives,
+                     .id = stream,
+                     .status = {},
+                     .details = {},
                      .bytes = pubsub::Bytes(pubsub::Join(action.payload))});
         queue_.Push(now_, {.kind = Kind::kWriteDone, .id = stream, .status = {}, .details = {}, .bytes = {}});
         break;
@@ -369,9 +383,11 @@ void World::Reply(broker::Action& action) {
     if (!action.status.ok()) setup_error_ = action.status;
     return;
   }
-  queue_.Push(now_ + options_.one_way,
-              {.kind = Kind::kCallReturns, .id = call, .status = std::move(action.status),
-               .details = std::move(action.details), .bytes = pubsub::Bytes(pubsub::Join(action.payload))});
+  queue_.Push(now_ + options_.one_way, {.kind = Kind::kCallReturns,
+                                        .id = call,
+                                        .status = std::move(action.status),
+                                        .details = std::move(action.details),
+                                        .bytes = pubsub::Bytes(pubsub::Join(action.payload))});
 }
 
 void World::FoldDue(Instant until) {

@@ -17,10 +17,10 @@ namespace hopgap::sim {
 
 struct Options {
   lab::Options lab;
-  broker::Broker::Options broker;            // `anchor` is set by the world
+  broker::Broker::Options broker;                    // `anchor` is set by the world
   Duration one_way{std::chrono::microseconds{100}};  // modelled network, each direction; constant
-  Duration drain{std::chrono::seconds{30}};  // virtual, after the last slot
-  Duration planted_wire{0};                  // test-only: responses on streams travel this much longer
+  Duration drain{std::chrono::seconds{30}};          // virtual, after the last slot
+  Duration planted_wire{0};                          // test-only: responses on streams travel this much longer
   // Gets the spans of every message as it is folded, in order of completion.
   std::function<void(uint64_t slot, std::vector<trace::Span>&)> message_spans;
   // Gets the events that name an RPC (for trace::RpcSpans), as they happen.
@@ -34,7 +34,7 @@ struct Result {
   broker::Counters broker;
   std::vector<trace::Place> places;
   ClockAnchor anchor;
-  uint64_t steps = 0;                        // events of the virtual world
+  uint64_t steps = 0;  // events of the virtual world
 };
 
 // The whole run in virtual time: the lab, the client and the broker that also

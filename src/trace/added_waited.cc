@@ -43,10 +43,9 @@ void SplitDeliveryGap(const MessageView& message, const DeliveryView& delivery,
 size_t ReceiptsWaitedFor(const DeliveryView& delivery) {
   if (!delivery.exactly_once) return 0;
   const WallTime dispatch = Seen(delivery.flow_start) ? delivery.flow_start : delivery.callback_start;
-  return static_cast<size_t>(
-      std::count_if(delivery.leases.begin(), delivery.leases.end(), [dispatch](const LeaseCall& call) {
-        return call.receipt && Seen(call.end) && call.end <= dispatch;
-      }));
+  return static_cast<size_t>(std::count_if(
+      delivery.leases.begin(), delivery.leases.end(),
+      [dispatch](const LeaseCall& call) { return call.receipt && Seen(call.end) && call.end <= dispatch; }));
 }
 
 // The first lease calls that the broker saw are the receipts.

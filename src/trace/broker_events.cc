@@ -20,7 +20,7 @@ void TakeCallDelay(absl::InlinedVector<BrokerCall, 1>& calls, Duration added, bo
     call->has_added = true;
     return;
   }
-  pending = true;              // recorded just before its request
+  pending = true;  // recorded just before its request
   pending_added = added;
 }
 
@@ -29,7 +29,7 @@ void TakeCallDelay(absl::InlinedVector<BrokerCall, 1>& calls, Duration added, bo
 bool EventReader::TakeTopic(const Event& event, WallTime at, MessageView& message) {
   switch (event.what) {
     case What::kAccepted:
-      if (Seen(message.accepted)) return true;       // a publish retried after a lost answer
+      if (Seen(message.accepted)) return true;  // a publish retried after a lost answer
       message.accepted = at;
       message.broker_place = event.place;
       if (message.message_id == 0) message.message_id = event.delivery;
@@ -59,8 +59,8 @@ void EventReader::TakeWritten(const Event& event, WallTime at, DeliveryView& del
 }
 
 bool EventReader::TakeBrokerCall(const Event& event, WallTime at, DeliveryView& delivery) {
-  const bool lease = event.what == What::kLeaseRead || event.what == What::kLeaseApplied ||
-                     event.what == What::kLeaseReplied;
+  const bool lease =
+      event.what == What::kLeaseRead || event.what == What::kLeaseApplied || event.what == What::kLeaseReplied;
   auto& calls = lease ? delivery.broker_leases : delivery.broker_acks;
   bool& pending = lease ? delivery.modack_delay_pending : delivery.ack_delay_pending;
   delivery.broker_place = event.place;

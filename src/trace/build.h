@@ -17,7 +17,7 @@ namespace hopgap::trace {
 // Everything that turns a process's events into spans.
 struct SpanContext {
   ClockAnchor anchor;
-  std::vector<Place> places;      // by Event::place
+  std::vector<Place> places;  // by Event::place
 };
 
 // The spans of one trace from its events (any order): the Go library's names,

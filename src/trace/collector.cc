@@ -19,7 +19,7 @@ Collector::~Collector() = default;
 
 void Collector::Record(const Event& event) {
   const Id id{event.message.trace_hi, event.message.trace_lo};
-  if (id == Id{}) return;                        // of no message
+  if (id == Id{}) return;  // of no message
   if (id == last_id_ && last_ != kNone) return traces_[last_].push_back(event);
   const auto [found, is_new] = open_.try_emplace(id, kNone);
   if (is_new) {

@@ -58,17 +58,17 @@ class Collector final : public EventSink {
     }
   };
   static constexpr size_t kNone = SIZE_MAX;
-  static constexpr size_t kEventsOfATrace = 96;   // three hops and a few extensions
+  static constexpr size_t kEventsOfATrace = 96;  // three hops and a few extensions
 
   size_t TakeSlot();
   void Remember(const Id& id);
 
   SpanContext context_;
   std::unique_ptr<Scratch> scratch_;
-  absl::flat_hash_map<Id, size_t> open_;          // index in traces_
-  std::vector<std::vector<Event>> traces_;        // slots are used again, their memory with them
+  absl::flat_hash_map<Id, size_t> open_;    // index in traces_
+  std::vector<std::vector<Event>> traces_;  // slots are used again, their memory with them
   std::vector<size_t> free_;
-  Id last_id_;                                    // most events follow one of their own trace
+  Id last_id_;  // most events follow one of their own trace
   size_t last_ = kNone;
   absl::flat_hash_set<Id> folded_;
   std::deque<Id> folded_order_;

@@ -67,7 +67,7 @@ class RandomTraces {
       writer.Publish(plan, parent, trace);
       const uint64_t delivery = 10 * trace + 1;
       writer.Deliver(plan, delivery);
-      if (Chance(15)) {                          // delivered again, seldom handled again
+      if (Chance(15)) {  // delivered again, seldom handled again
         HopPlan again = WithHoles(Plan(at + 700 * kMs), Chance(70) ? 30 : holes);
         writer.Deliver(again, delivery + 1);
       }
@@ -80,12 +80,13 @@ class RandomTraces {
 
  private:
   static constexpr int64_t HopPlan::*kInstants[] = {
-      &HopPlan::call, &HopPlan::admitted, &HopPlan::batched, &HopPlan::start, &HopPlan::accepted, &HopPlan::committed,
-      &HopPlan::replied, &HopPlan::end, &HopPlan::written, &HopPlan::read_posted, &HopPlan::received,
-      &HopPlan::modack_start, &HopPlan::lease_read, &HopPlan::lease_applied, &HopPlan::lease_replied,
-      &HopPlan::modack_end, &HopPlan::flow_start, &HopPlan::flow_end, &HopPlan::scheduler_start, &HopPlan::callback,
-      &HopPlan::ack_called, &HopPlan::returned, &HopPlan::ack_start, &HopPlan::ack_read, &HopPlan::ack_committed,
-      &HopPlan::ack_replied, &HopPlan::ack_end};
+      &HopPlan::call,          &HopPlan::admitted,      &HopPlan::batched,         &HopPlan::start,
+      &HopPlan::accepted,      &HopPlan::committed,     &HopPlan::replied,         &HopPlan::end,
+      &HopPlan::written,       &HopPlan::read_posted,   &HopPlan::received,        &HopPlan::modack_start,
+      &HopPlan::lease_read,    &HopPlan::lease_applied, &HopPlan::lease_replied,   &HopPlan::modack_end,
+      &HopPlan::flow_start,    &HopPlan::flow_end,      &HopPlan::scheduler_start, &HopPlan::callback,
+      &HopPlan::ack_called,    &HopPlan::returned,      &HopPlan::ack_start,       &HopPlan::ack_read,
+      &HopPlan::ack_committed, &HopPlan::ack_replied,   &HopPlan::ack_end};
 
   std::mt19937_64 random_;
 };
@@ -113,8 +114,7 @@ TEST(CollectorTest, FoldingGivesThePathsOfTheSpans) {
     std::shuffle(list.events.begin(), list.events.end(), std::mt19937_64(trace));
     const std::vector<Path> by_spans = BuildPaths(MessageSpans(list.events, list.context), 3);
     std::vector<Span> exported;
-    const std::vector<Path> by_fold =
-        collector.Fold(1, trace, 3, [&](std::vector<Span>& spans) { exported = spans; });
+    const std::vector<Path> by_fold = collector.Fold(1, trace, 3, [&](std::vector<Span>& spans) { exported = spans; });
     ASSERT_EQ(by_fold, by_spans) << "trace " << trace;
     std::shuffle(exported.begin(), exported.end(), std::mt19937_64(trace));
     ASSERT_EQ(BuildPaths(exported, 3), by_spans) << "trace " << trace;
@@ -140,18 +140,18 @@ TEST(CollectorTest, StagesAndPartsAddUpExactly) {
       ASSERT_EQ(path.until_handled, path.hops.back().work_end - kAnchor.ToWall(InstantFromNanos(scheduled)));
       for (const HopTimes& hop : path.hops) {
         const DispatchParts& dispatch = hop.dispatch;
-        ASSERT_EQ(dispatch.lease_wait + dispatch.lease_batching + dispatch.flow_control + dispatch.scheduler +
-                      dispatch.other,
-                  hop.callback_start - hop.received);
+        ASSERT_EQ(
+            dispatch.lease_wait + dispatch.lease_batching + dispatch.flow_control + dispatch.scheduler + dispatch.other,
+            hop.callback_start - hop.received);
         ASSERT_GE(std::min({dispatch.lease_wait, dispatch.lease_batching, dispatch.flow_control, dispatch.scheduler}),
                   Duration{0});
         ASSERT_EQ(hop.work.handler + hop.work.ack_wait, hop.work_end - hop.callback_start);
         ASSERT_GE(hop.redelivery_wait, Duration{0});
         ASSERT_LE(hop.redelivery_wait, std::max(Duration{0}, hop.received - hop.publish_end));
         if (!hop.server) continue;
-        ASSERT_EQ(hop.server->accept + hop.server->commit + hop.server->queue + hop.server->stream_wait +
-                      hop.server->wire,
-                  hop.received - hop.publish_start);
+        ASSERT_EQ(
+            hop.server->accept + hop.server->commit + hop.server->queue + hop.server->stream_wait + hop.server->wire,
+            hop.received - hop.publish_start);
       }
     }
   }
@@ -184,8 +184,7 @@ TEST(CollectorTest, AnyEventsFoldLikeTheirSpans) {
       event.rpc = random.Chance(30) ? callback : static_cast<uint64_t>(random.Below(3));
       event.value = random.Below(40);
       event.what = static_cast<What>(broker ? 100 + random.Below(12) : 1 + random.Below(23));
-      const bool topic = event.what <= What::kPublishEnd ||
-                         (broker && event.what <= What::kPublishReplied);
+      const bool topic = event.what <= What::kPublishEnd || (broker && event.what <= What::kPublishReplied);
       event.place = static_cast<uint16_t>((broker ? 2 : 0) + (topic ? 0 : 1));
       event.count = static_cast<uint16_t>(random.Below(5));
       list.Record(event);
@@ -219,7 +218,7 @@ TEST(CollectorTest, OpenTracesComeInIdOrder) {
   for (uint64_t trace : {9, 3, 200, 1}) {
     collector.Record({.at = InstantFromNanos(1), .message = KeyOf(trace, 1), .what = What::kPublishCall});
   }
-  collector.Record({.at = InstantFromNanos(1), .what = What::kPublishCall});     // of no trace
+  collector.Record({.at = InstantFromNanos(1), .what = What::kPublishCall});  // of no trace
   using Id = std::pair<uint64_t, uint64_t>;
   EXPECT_THAT(collector.OpenTraces(), ElementsAre(Id{1, 1}, Id{1, 3}, Id{1, 9}, Id{1, 200}));
 }
@@ -234,9 +233,9 @@ TEST(CollectorTest, LateEventsAreKnownForAWhile) {
     record(trace);
     collector.Fold(1, trace, 1);
   }
-  record(1);                                       // still remembered
+  record(1);  // still remembered
   EXPECT_EQ(collector.late_events(), 1u);
-  record(0);                                       // the one before: a new trace now
+  record(0);  // the one before: a new trace now
   EXPECT_EQ(collector.late_events(), 1u);
   EXPECT_THAT(collector.OpenTraces(), SizeIs(1));
 }

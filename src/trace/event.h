@@ -31,7 +31,7 @@ enum class What : uint16_t {
   kPublishStart,       // rpc; count: messages in the request
   kPublishEnd,         // rpc; value: status code; delivery: message id as a number (0 if it is none)
   // Client, subscriber. place: the subscription. delivery: DeliveryKey of the ack id.
-  kReceived,           // stream; rpc: response number of the stream; count: messages in it; value: read posted (ns)
+  kReceived,             // stream; rpc: response number of the stream; count: messages in it; value: read posted (ns)
   kReceivedExactlyOnce,  // the same, when the stream said exactly-once
   kReceiptModackStart,   // rpc; count: ids in the call; value: deadline seconds
   kReceiptModackEnd,     // rpc; value: status code
@@ -41,28 +41,28 @@ enum class What : uint16_t {
   kFlowControlStart,
   kFlowControlEnd,
   kSchedulerStart,
-  kCallbackStart,      // also the end of the scheduler's wait
+  kCallbackStart,  // also the end of the scheduler's wait
   kAckCalled,
   kNackCalled,
   kHandlerReturned,
-  kAckStart,           // rpc; count; value: the tick it was due at (ns; 0: not said)
-  kAckEnd,             // rpc; value: status code
-  kNackStart,          // rpc; count
-  kNackEnd,            // rpc; value: status code
-  kLeaseAbandoned,     // the client let its lease run out (max extension)
+  kAckStart,        // rpc; count; value: the tick it was due at (ns; 0: not said)
+  kAckEnd,          // rpc; value: status code
+  kNackStart,       // rpc; count
+  kNackEnd,         // rpc; value: status code
+  kLeaseAbandoned,  // the client let its lease run out (max extension)
   // Broker. place: topic for the first three, subscription for the rest.
-  kAccepted = 100,     // Publish request read. delivery: message id as a number
-  kCommitted,          // the journal has it. rpc: sequence in the topic
+  kAccepted = 100,  // Publish request read. delivery: message id as a number
+  kCommitted,       // the journal has it. rpc: sequence in the topic
   kPublishReplied,
-  kWritten,            // stream; rpc: response number; count: messages in it. The lease starts
-  kLeaseRead,          // modack request read. value: seconds
-  kLeaseApplied,       // value: status code; the new deadline counts
+  kWritten,       // stream; rpc: response number; count: messages in it. The lease starts
+  kLeaseRead,     // modack request read. value: seconds
+  kLeaseApplied,  // value: status code; the new deadline counts
   kLeaseReplied,
   kAckRead,
-  kAckCommitted,       // value: status code
+  kAckCommitted,  // value: status code
   kAckReplied,
-  kReturned,           // lease ended without an ack. value: 0 expired, 1 nacked
-  kDelayAdded,         // count: broker leg (see DelayLeg). value: ns
+  kReturned,    // lease ended without an ack. value: 0 expired, 1 nacked
+  kDelayAdded,  // count: broker leg (see DelayLeg). value: ns
 };
 
 // The server legs of a latency profile, in the order of a message's life.
@@ -91,10 +91,10 @@ uint64_t DeliveryKey(std::string_view ack_id);
 struct Place {
   enum class Side : uint8_t { kClient, kBroker };
   Side side = Side::kClient;
-  std::string arm;           // client only; empty for the broker and foreign clients
-  int hop = 0;               // client only; 1-based: the hop whose message this is
+  std::string arm;  // client only; empty for the broker and foreign clients
+  int hop = 0;      // client only; 1-based: the hop whose message this is
   std::string project;
-  std::string resource;      // short topic or subscription id
+  std::string resource;  // short topic or subscription id
 };
 
 // Receives events in the order in which they happen on one strand. Implemented
@@ -116,9 +116,21 @@ class NullSink final : public EventSink {
 
 // Span ids are functions of what they name, so that no event has to carry one.
 enum class SpanRole : uint64_t {
-  kCreate = 1, kPublisherFlowControl, kBatching, kPublishRpc, kSubscribe, kConcurrencyControl,
-  kScheduler, kProcess, kModackRpc, kAckRpc, kNackRpc, kBrokerPublish, kBrokerDeliver,
-  kBrokerLease, kBrokerAck,
+  kCreate = 1,
+  kPublisherFlowControl,
+  kBatching,
+  kPublishRpc,
+  kSubscribe,
+  kConcurrencyControl,
+  kScheduler,
+  kProcess,
+  kModackRpc,
+  kAckRpc,
+  kNackRpc,
+  kBrokerPublish,
+  kBrokerDeliver,
+  kBrokerLease,
+  kBrokerAck,
 };
 // Of a span of one message or delivery; never 0. A create span's own id is
 // message.create_span; kCreate derives a fresh one for a message to be

@@ -1,8 +1,8 @@
 #include <algorithm>
 
 #include "trace/hop_times.h"
-#include "trace/unclaimed.h"
 #include "trace/trace_view.h"
+#include "trace/unclaimed.h"
 
 namespace hopgap::trace {
 namespace {
@@ -98,9 +98,7 @@ Duration StreamWait(const DeliveryView& delivery) {
   return std::max(Duration{0}, std::min(delivery.received, delivery.read_posted) - delivery.written);
 }
 
-WallTime SentAt(const DeliveryView& delivery) {
-  return Seen(delivery.written) ? delivery.written : delivery.received;
-}
+WallTime SentAt(const DeliveryView& delivery) { return Seen(delivery.written) ? delivery.written : delivery.received; }
 
 const DeliveryView& FirstOf(const DeliveryView& delivery, std::span<const DeliveryView* const> siblings) {
   const DeliveryView* first = &delivery;

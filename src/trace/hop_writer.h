@@ -14,7 +14,10 @@ class HopWriter {
 
   void Publish(const HopPlan& plan, uint64_t parent, uint64_t slot_label = 1) {
     const uint64_t id = 4711;
-    At(plan.call, {.delivery = slot_label, .rpc = parent, .value = plan.scheduled, .what = What::kPublishCall,
+    At(plan.call, {.delivery = slot_label,
+                   .rpc = parent,
+                   .value = plan.scheduled,
+                   .what = What::kPublishCall,
                    .place = places_.topic});
     At(plan.admitted, {.what = What::kPublisherAdmitted, .place = places_.topic});
     At(plan.batched, {.value = plan.released, .what = What::kBatchingEnd, .place = places_.topic});
@@ -30,8 +33,8 @@ class HopWriter {
   void Deliver(const HopPlan& plan, uint64_t delivery) {
     Delay(plan.committed, plan.deliver_added, DelayLeg::kDeliver, 0, places_.broker_subscription);
     Broker(plan.written, delivery, What::kWritten, plan);
-    Client(plan.received, delivery, plan.exactly_once ? What::kReceivedExactlyOnce : What::kReceived,
-           plan.response, plan.read_posted, plan);
+    Client(plan.received, delivery, plan.exactly_once ? What::kReceivedExactlyOnce : What::kReceived, plan.response,
+           plan.read_posted, plan);
     Client(plan.modack_start, delivery, What::kReceiptModackStart, 100 + delivery, 60, plan);
     Broker(plan.lease_read, delivery, What::kLeaseRead, plan);
     Delay(plan.lease_read, plan.modack_added, DelayLeg::kModack, delivery, places_.broker_subscription);
@@ -46,12 +49,20 @@ class HopWriter {
   }
 
   void Client(int64_t at, uint64_t delivery, What what, uint64_t rpc, int64_t value, const HopPlan& plan) {
-    At(at, {.delivery = delivery, .rpc = rpc, .value = value, .what = what, .place = places_.subscription,
-            .stream = plan.stream, .count = plan.count});
+    At(at, {.delivery = delivery,
+            .rpc = rpc,
+            .value = value,
+            .what = what,
+            .place = places_.subscription,
+            .stream = plan.stream,
+            .count = plan.count});
   }
   void Delay(int64_t at, int64_t added, DelayLeg leg, uint64_t delivery, uint16_t place) {
     if (added == 0) return;
-    At(at, {.delivery = delivery, .value = added, .what = What::kDelayAdded, .place = place,
+    At(at, {.delivery = delivery,
+            .value = added,
+            .what = What::kDelayAdded,
+            .place = place,
             .count = static_cast<uint16_t>(leg)});
   }
 
@@ -72,8 +83,11 @@ class HopWriter {
   }
   void Broker(int64_t at, uint64_t delivery, What what, const HopPlan& plan) {
     const bool written = what == What::kWritten;
-    At(at, {.delivery = delivery, .rpc = written ? plan.response : 0, .what = what,
-            .place = places_.broker_subscription, .stream = static_cast<uint16_t>(written ? plan.stream : 0),
+    At(at, {.delivery = delivery,
+            .rpc = written ? plan.response : 0,
+            .what = what,
+            .place = places_.broker_subscription,
+            .stream = static_cast<uint16_t>(written ? plan.stream : 0),
             .count = static_cast<uint16_t>(written ? plan.count : 0)});
   }
   void At(int64_t at, Event event) {

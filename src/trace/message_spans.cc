@@ -82,9 +82,8 @@ class Writer {
 
   void WriteBrokerPublish(const MessageView& message) {
     const Place& place = context_.places[message.broker_place];
-    Span& span = Begin(Id(SpanRole::kBrokerPublish), message.create_span,
-                       StrCat(place.resource, words::kBrokerPublish), SpanKind::kInternal, message.accepted,
-                       message.replied, place);
+    Span& span = Begin(Id(SpanRole::kBrokerPublish), message.create_span, StrCat(place.resource, words::kBrokerPublish),
+                       SpanKind::kInternal, message.accepted, message.replied, place);
     AddResource(span.attributes, place, StrCat("projects/", place.project, "/topics/", place.resource));
     if (message.message_id != 0) AddText(span.attributes, words::kMessageId, StrCat(message.message_id));
     Add(span.attributes, words::kSequence, static_cast<int64_t>(message.sequence));
@@ -104,9 +103,9 @@ class Writer {
 
   void WriteSubscribe(const MessageView& message, const DeliveryView& delivery) {
     const Place& place = context_.places[delivery.client_place];
-    Span& span = Begin(Id(SpanRole::kSubscribe, delivery.key), message.create_span,
-                       StrCat(place.resource, words::kSubscribe), SpanKind::kConsumer, delivery.received,
-                       delivery.subscribe_end, place);
+    Span& span =
+        Begin(Id(SpanRole::kSubscribe, delivery.key), message.create_span, StrCat(place.resource, words::kSubscribe),
+              SpanKind::kConsumer, delivery.received, delivery.subscribe_end, place);
     AddResource(span.attributes, place, place.resource);
     if (message.message_id != 0) AddText(span.attributes, words::kMessageId, StrCat(message.message_id));
     Add(span.attributes, words::kExactlyOnce, delivery.exactly_once);
@@ -177,9 +176,9 @@ class Writer {
 
   void WriteProcess(const DeliveryView& delivery) {
     const Place& place = context_.places[delivery.client_place];
-    Span& span = Begin(delivery.process_span, Id(SpanRole::kSubscribe, delivery.key),
-                       StrCat(place.resource, words::kProcess), SpanKind::kInternal, delivery.callback_start,
-                       delivery.process_end(), place);
+    Span& span =
+        Begin(delivery.process_span, Id(SpanRole::kSubscribe, delivery.key), StrCat(place.resource, words::kProcess),
+              SpanKind::kInternal, delivery.callback_start, delivery.process_end(), place);
     AddText(span.attributes, words::kOperationType, "process");
     if (Seen(delivery.handler_returned)) {
       AddInstant(span.attributes, words::kHandlerReturned, delivery.handler_returned);
@@ -211,8 +210,8 @@ class Writer {
       const BrokerCall& call = calls[i];
       // The first keeps the plain id; the index tells later ones apart.
       Span& span = Begin(Id(role, i == 0 ? delivery.key : Mix(delivery.key, i)), key_.create_span,
-                         StrCat(place.resource, lease ? words::kBrokerLease : words::kBrokerAck),
-                         SpanKind::kInternal, call.read, call.replied, place);
+                         StrCat(place.resource, lease ? words::kBrokerLease : words::kBrokerAck), SpanKind::kInternal,
+                         call.read, call.replied, place);
       AddResource(span.attributes, place, place.resource);
       AddText(span.attributes, words::kDelivery, HexKey(delivery.key));
       if (lease) Add(span.attributes, words::kAckDeadline, call.seconds);

@@ -48,10 +48,10 @@ TEST_F(MessageSpansTest, WritesTheLibrarysSpansAndTheBrokersHalf) {
     EXPECT_NE(span.span, 0u);
     EXPECT_LE(span.start, span.end);
   }
-  EXPECT_THAT(names, ElementsAre("eos-t1 create", "publisher flow control", "publisher batching",
-                                 "eos-t1 broker publish", "eos-s1 subscribe", "subscriber concurrency control",
-                                 "subscribe scheduler", "eos-s1 process", "eos-s1 broker deliver",
-                                 "eos-s1 broker lease", "eos-s1 broker ack"));
+  EXPECT_THAT(names,
+              ElementsAre("eos-t1 create", "publisher flow control", "publisher batching", "eos-t1 broker publish",
+                          "eos-s1 subscribe", "subscriber concurrency control", "subscribe scheduler", "eos-s1 process",
+                          "eos-s1 broker deliver", "eos-s1 broker lease", "eos-s1 broker ack"));
 }
 
 TEST_F(MessageSpansTest, CreateIsTheParentOfTheMessageAndAChildOfTheCallbackBefore) {
@@ -139,15 +139,13 @@ TEST_F(MessageSpansTest, AnUnfinishedSpanIsLeftOut) {
     int64_t HopPlan::*piece;
     const char* span;
   };
-  for (const Case& c : {Case{&HopPlan::call, "eos-t1 create"}, Case{&HopPlan::end, "eos-t1 create"},
-                        Case{&HopPlan::admitted, "publisher flow control"},
-                        Case{&HopPlan::batched, "publisher batching"},
-                        Case{&HopPlan::replied, "eos-t1 broker publish"}, Case{&HopPlan::ack_end, "eos-s1 subscribe"},
-                        Case{&HopPlan::flow_end, "subscriber concurrency control"},
-                        Case{&HopPlan::callback, "subscribe scheduler"}, Case{&HopPlan::ack_called, "eos-s1 process"},
-                        Case{&HopPlan::committed, "eos-s1 broker deliver"},
-                        Case{&HopPlan::lease_replied, "eos-s1 broker lease"},
-                        Case{&HopPlan::ack_replied, "eos-s1 broker ack"}}) {
+  for (const Case& c :
+       {Case{&HopPlan::call, "eos-t1 create"}, Case{&HopPlan::end, "eos-t1 create"},
+        Case{&HopPlan::admitted, "publisher flow control"}, Case{&HopPlan::batched, "publisher batching"},
+        Case{&HopPlan::replied, "eos-t1 broker publish"}, Case{&HopPlan::ack_end, "eos-s1 subscribe"},
+        Case{&HopPlan::flow_end, "subscriber concurrency control"}, Case{&HopPlan::callback, "subscribe scheduler"},
+        Case{&HopPlan::ack_called, "eos-s1 process"}, Case{&HopPlan::committed, "eos-s1 broker deliver"},
+        Case{&HopPlan::lease_replied, "eos-s1 broker lease"}, Case{&HopPlan::ack_replied, "eos-s1 broker ack"}}) {
     SCOPED_TRACE(c.span);
     HopPlan plan = WarmHop(kMs);
     EXPECT_NE(Named(Spans(plan), c.span), nullptr);
@@ -157,7 +155,7 @@ TEST_F(MessageSpansTest, AnUnfinishedSpanIsLeftOut) {
 }
 
 TEST_F(MessageSpansTest, NothingHappensOnASpanAfterItsEnd) {
-  HopPlan plan = WarmHop(kMs);                    // a standard receipt that leaves after the ack
+  HopPlan plan = WarmHop(kMs);  // a standard receipt that leaves after the ack
   plan.modack_start = plan.ack_end + 1;
   plan.modack_end = plan.ack_end + 2;
   const std::vector<Span> spans = Spans(plan);

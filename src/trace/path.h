@@ -14,18 +14,24 @@ namespace hopgap::trace {
 // The stages of a path, defined in docs/stages.md. They add up exactly to
 // scheduled -> handled; kAck lies beside the path and is never in that sum.
 enum class Stage : uint8_t {
-  kSendLateness, kClientPublish, kPublishRpc, kDeliveryGap, kDispatchGap, kWork, kAck,
+  kSendLateness,
+  kClientPublish,
+  kPublishRpc,
+  kDeliveryGap,
+  kDispatchGap,
+  kWork,
+  kAck,
 };
 inline constexpr int kStages = 7;
 inline constexpr int kPathStages = 6;
-std::string_view StageName(Stage stage);        // "delivery gap"
-std::string_view StageKey(Stage stage);         // "delivery_gap", for JSON
+std::string_view StageName(Stage stage);  // "delivery gap"
+std::string_view StageKey(Stage stage);   // "delivery_gap", for JSON
 
 // Lengths in integer nanoseconds, signed, never clamped.
 struct StageTime {
   Duration length{0};
-  Duration added{0};      // as drawn from a profile (0 without one)
-  Duration waited{0};     // held back by rule or queue, less what is added
+  Duration added{0};                                            // as drawn from a profile (0 without one)
+  Duration waited{0};                                           // held back by rule or queue, less what is added
   Duration machine() const { return length - added - waited; }  // the rest, signed
   friend bool operator==(const StageTime&, const StageTime&) = default;
 };
@@ -53,10 +59,10 @@ struct HopTimes {
   std::array<StageTime, kStages> stages;
   DispatchParts dispatch;
   WorkParts work;
-  Duration redelivery_wait{0};              // part of the delivery gap
-  std::optional<ServerView> server;         // when the broker's spans are there
-  bool exactly_once = false;                // as the stream said
-  int attempts = 1;                         // receipts of this message at this subscription
+  Duration redelivery_wait{0};       // part of the delivery gap
+  std::optional<ServerView> server;  // when the broker's spans are there
+  bool exactly_once = false;         // as the stream said
+  int attempts = 1;                  // receipts of this message at this subscription
   int messages_in_response = 1;
   int stream = 0;
 
@@ -75,10 +81,10 @@ struct Path {
   WallTime scheduled{};
   std::vector<HopTimes> hops;
 
-  Duration until_handled{0};                // = the sum of the path stages over the hops
+  Duration until_handled{0};  // = the sum of the path stages over the hops
   // The last ack RPC of the path returned; unset while the last hop's has not.
   std::optional<Duration> until_acked;
-  Duration StageSum(Stage stage) const;     // over the hops
+  Duration StageSum(Stage stage) const;  // over the hops
   StageTime StageTimeSum(Stage stage) const;
   friend bool operator==(const Path&, const Path&) = default;
 };

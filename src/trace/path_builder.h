@@ -33,9 +33,9 @@ class PathBuilder {
   size_t hops_ = 0;
   std::vector<std::pair<uint64_t, size_t>> by_process_;
   std::vector<std::pair<size_t, const DeliveryView*>> by_message_;
-  std::vector<const DeliveryView*> siblings_;   // in the order of by_message_
+  std::vector<const DeliveryView*> siblings_;  // in the order of by_message_
   std::vector<bool> published_on_;
-  std::vector<size_t> walk_;                    // deliveries, leaf first
+  std::vector<size_t> walk_;  // deliveries, leaf first
 };
 
 }  // namespace hopgap::trace

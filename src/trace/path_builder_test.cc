@@ -99,12 +99,12 @@ TEST_F(OneHopTest, AnOvertakenPublishAnswerMakesTheGapNegative) {
 }
 
 TEST_F(OneHopTest, DispatchPartsAreClaimedInOrder) {
-  HopPlan plan = WarmHop(kMs);                              // received at 61
-  plan.modack_start = plan.received + 2 * kMs;              // 63
-  plan.modack_end = plan.received + 30 * kMs;               // 91
-  plan.flow_start = plan.modack_end - 1 * kMs;              // overlaps the lease call by 1
+  HopPlan plan = WarmHop(kMs);                  // received at 61
+  plan.modack_start = plan.received + 2 * kMs;  // 63
+  plan.modack_end = plan.received + 30 * kMs;   // 91
+  plan.flow_start = plan.modack_end - 1 * kMs;  // overlaps the lease call by 1
   plan.flow_end = plan.modack_end + 10 * kMs;
-  plan.scheduler_start = plan.flow_end - 2 * kMs;           // overlaps flow control by 2
+  plan.scheduler_start = plan.flow_end - 2 * kMs;  // overlaps flow control by 2
   plan.callback = plan.flow_end + 4 * kMs;
   const HopTimes hop = Hop(plan);
   EXPECT_EQ(hop.dispatch.lease_wait, Ms(28));
@@ -225,14 +225,14 @@ TEST_F(OneHopTest, RetriedReceiptsAreAllAdded) {
 TEST_F(OneHopTest, ServerViewAddsUpToPublishStartUntilReceived) {
   struct Case {
     const char* name;
-    int64_t read_posted, stream_wait, wire;   // ms; written at 60, received at 70
+    int64_t read_posted, stream_wait, wire;  // ms; written at 60, received at 70
   };
-  for (const Case& c : {Case{"asked long before", 10, 0, 10}, Case{"just before the write", 59, 0, 10},
-                        Case{"at the write", 60, 0, 10}, Case{"after it: busy stream", 66, 6, 4},
-                        Case{"at the receipt", 70, 10, 0}, Case{"never said", 0, 0, 10}}) {
+  for (const Case& c :
+       {Case{"asked long before", 10, 0, 10}, Case{"just before the write", 59, 0, 10}, Case{"at the write", 60, 0, 10},
+        Case{"after it: busy stream", 66, 6, 4}, Case{"at the receipt", 70, 10, 0}, Case{"never said", 0, 0, 10}}) {
     SCOPED_TRACE(c.name);
     list_.events.clear();
-    HopPlan plan = WarmHop(1);                 // 1 ns: 0 would mean "not recorded"
+    HopPlan plan = WarmHop(1);  // 1 ns: 0 would mean "not recorded"
     plan.received = plan.modack_start = 70 * kMs + 1;
     plan.read_posted = c.read_posted == 0 ? 0 : c.read_posted * kMs + 1;
     const HopTimes hop = Hop(plan);
@@ -254,7 +254,7 @@ TEST_F(OneHopTest, WithoutTheBrokersHalfThereIsNoServerView) {
 
 TEST_F(OneHopTest, WhatATimerIsLateIsTheMachines) {
   HopPlan plan = WarmHop(kMs);
-  plan.admitted = plan.call + 3 * kMs;          // publisher flow control
+  plan.admitted = plan.call + 3 * kMs;  // publisher flow control
   plan.released = plan.batched - 1 * kMs;
   plan.start = plan.batched + 2 * kMs;
   plan.ack_due = plan.ack_start - 1 * kMs;
@@ -292,9 +292,9 @@ TEST_F(OneHopTest, AMissingPieceYieldsNoPath) {
     plan.*piece = 0;
     EXPECT_THAT(Paths(plan), IsEmpty());
   }
-  for (int64_t HopPlan::*piece : {&HopPlan::admitted, &HopPlan::modack_start, &HopPlan::flow_end,
-                                  &HopPlan::returned, &HopPlan::replied, &HopPlan::written, &HopPlan::ack_start,
-                                  &HopPlan::scheduler_start}) {
+  for (int64_t HopPlan::*piece :
+       {&HopPlan::admitted, &HopPlan::modack_start, &HopPlan::flow_end, &HopPlan::returned, &HopPlan::replied,
+        &HopPlan::written, &HopPlan::ack_start, &HopPlan::scheduler_start}) {
     list_.events.clear();
     HopPlan plan = WarmHop(kMs);
     plan.*piece = 0;
@@ -351,7 +351,7 @@ TEST_F(OneHopTest, ARedeliveryWithoutTheBrokersHalfIsTimedByReceipts) {
   HopWriter writer(list_, places_, kKey);
   writer.Publish(plan, 0);
   HopPlan first = plan;
-  first.received = plan.received - 15 * kMs;    // 6 ms after the publish end at 40
+  first.received = plan.received - 15 * kMs;  // 6 ms after the publish end at 40
   first.callback = first.ack_called = first.returned = first.ack_start = first.ack_end = 0;
   first.abandoned = plan.received;
   writer.Deliver(first, 1);

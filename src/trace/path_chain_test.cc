@@ -62,7 +62,7 @@ TEST_F(ChainTest, WorkEndsAtTheNextPublishCallAndStagesAddUp) {
 TEST_F(ChainTest, UntilAckedEndsWithTheLastAckOfThePath) {
   HopPlan first = WarmHop(kMs);
   const HopPlan second = WarmHop(first.callback + 200 * kMs);
-  first.ack_end = second.ack_end + 500 * kMs;              // a slow ack two hops up
+  first.ack_end = second.ack_end + 500 * kMs;  // a slow ack two hops up
   const uint64_t root = Write(1, first, 0, 100);
   Write(2, second, root, 200);
   const std::vector<Path> paths = Paths(2);
@@ -102,8 +102,8 @@ TEST_F(ChainTest, TheAttemptThatPublishedIsThePaths) {
 TEST_F(ChainTest, FanOutGivesOnePathForEachLeaf) {
   const uint64_t root = Write(1, WarmHop(kMs), 0, 100);
   Write(2, WarmHop(300 * kMs), root, 200);
-  Write(2, WarmHop(310 * kMs), root, 201);                 // a second publish of the same callback
-  const HopPlaces other = AddHop(list_, "other", 2);       // a second subscription of the same topic
+  Write(2, WarmHop(310 * kMs), root, 201);            // a second publish of the same callback
+  const HopPlaces other = AddHop(list_, "other", 2);  // a second subscription of the same topic
   HopPlan plan = WarmHop(300 * kMs);
   plan.callback += 5 * kMs;
   HopWriter(list_, other, KeyOf(1, 200)).Deliver(plan, 77);

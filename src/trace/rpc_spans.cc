@@ -40,9 +40,7 @@ struct Entry {
   bool start = false;
 
   auto Rpc() const { return std::tuple(place, role, rpc); }
-  auto Order() const {
-    return std::tuple(place, role, rpc, !start, event->at, event->message, event->delivery);
-  }
+  auto Order() const { return std::tuple(place, role, rpc, !start, event->at, event->message, event->delivery); }
 };
 
 struct Words {
@@ -62,7 +60,8 @@ void AddLeaseAttributes(const Event& start, Span& span) {
 SpanLink LinkToMessage(const Entry& entry) {
   const MessageKey& key = entry.event->message;
   const bool publish = entry.role == SpanRole::kPublishRpc;
-  return {.trace_hi = key.trace_hi, .trace_lo = key.trace_lo,
+  return {.trace_hi = key.trace_hi,
+          .trace_lo = key.trace_lo,
           .span = publish ? key.create_span : SpanId(SpanRole::kSubscribe, key, entry.event->delivery),
           .attributes = {}};
 }
@@ -88,9 +87,9 @@ std::optional<Span> MakeSpan(std::span<const Entry> entries, const SpanContext& 
   span.end = context.anchor.ToWall(end->at);
   span.service = ServiceOf(place);
   span.scope = std::string(kGoScope);
-  AddResource(span.attributes, place,
-              role == SpanRole::kPublishRpc ? StrCat("projects/", place.project, "/topics/", place.resource)
-                                            : place.resource);
+  AddResource(
+      span.attributes, place,
+      role == SpanRole::kPublishRpc ? StrCat("projects/", place.project, "/topics/", place.resource) : place.resource);
   Add(span.attributes, words::kBatchCount, int64_t{first.count});
   AddText(span.attributes, words::kCodeFunction, function);
   if (role == SpanRole::kModackRpc) AddLeaseAttributes(first, span);
@@ -117,8 +116,9 @@ std::vector<Span> RpcSpans(std::span<const Event> events, const SpanContext& con
     std::optional<Span> span = MakeSpan(std::span(entries).subspan(from, to - from), context);
     if (span) spans.push_back(std::move(*span));
   }
-  std::sort(spans.begin(), spans.end(),
-            [](const Span& a, const Span& b) { return std::pair{a.start, a.span} < std::pair{b.start, b.span}; });
+  std::sort(spans.begin(), spans.end(), [](const Span& a, const Span& b) {
+    return std::pair{a.start, a.span} < std::pair{b.start, b.span};
+  });
   return spans;
 }
 

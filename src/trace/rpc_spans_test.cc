@@ -18,15 +18,22 @@ TEST(RpcSpansTest, OneSpanForEachCallWithALinkToEachMessage) {
   for (uint64_t create : {10, 20}) {
     const MessageKey key = KeyOf(create, create);
     const auto record = [&](int64_t after, What what, uint64_t rpc, int64_t value) {
-      list.Record({.at = InstantFromNanos(at + after), .message = key, .delivery = create + 1, .rpc = rpc,
-                   .value = value, .what = what, .place = places.subscription, .stream = 0, .count = 2});
+      list.Record({.at = InstantFromNanos(at + after),
+                   .message = key,
+                   .delivery = create + 1,
+                   .rpc = rpc,
+                   .value = value,
+                   .what = what,
+                   .place = places.subscription,
+                   .stream = 0,
+                   .count = 2});
     };
     record(0, What::kReceived, 1, 0);
     record(1, What::kReceiptModackStart, 50, 60);
     record(7, What::kReceiptModackEnd, 50, 0);
     record(20, What::kAckStart, 51, 0);
     record(30, What::kAckEnd, 51, 14);
-    record(40, What::kExtensionStart, 52, 60);       // never ended
+    record(40, What::kExtensionStart, 52, 60);  // never ended
   }
   const std::vector<Span> spans = RpcSpans(list.events, list.context);
   ASSERT_THAT(spans, SizeIs(2));

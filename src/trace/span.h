@@ -31,22 +31,22 @@ struct SpanLink {
 struct Span {
   uint64_t trace_hi = 0, trace_lo = 0;
   uint64_t span = 0;
-  uint64_t parent = 0;              // 0: root
+  uint64_t parent = 0;  // 0: root
   std::string name;
   SpanKind kind = SpanKind::kInternal;
   WallTime start{}, end{};
   Attributes attributes;
   std::vector<SpanEvent> events;
   std::vector<SpanLink> links;
-  int status = 0;                   // 0 unset, 1 ok, 2 error
+  int status = 0;  // 0 unset, 1 ok, 2 error
   std::string status_message;
-  std::string service;              // resource attribute service.name
-  std::string scope;                // instrumentation scope: whose dialect this is
+  std::string service;  // resource attribute service.name
+  std::string scope;    // instrumentation scope: whose dialect this is
 
   const AttributeValue* Find(std::string_view key) const;
-  int64_t Int(std::string_view key, int64_t otherwise = 0) const;     // also from decimal text
-  std::string_view Text(std::string_view key) const;                  // empty if absent or no text
-  const SpanEvent* FindEvent(std::string_view name) const;            // the first of that name
+  int64_t Int(std::string_view key, int64_t otherwise = 0) const;  // also from decimal text
+  std::string_view Text(std::string_view key) const;               // empty if absent or no text
+  const SpanEvent* FindEvent(std::string_view name) const;         // the first of that name
 };
 
 // Scopes: the Go library's own, and ours for the broker's half and the lab.

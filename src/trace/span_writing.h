@@ -30,6 +30,6 @@ void AddResource(Attributes& attributes, const Place& place, std::string_view de
 void SetStatus(Span& span, int64_t code);
 
 SpanLink LinkTo(const MessageKey& rpc, std::string_view operation);
-std::string HexKey(uint64_t key);               // 16 digits
+std::string HexKey(uint64_t key);  // 16 digits
 
 }  // namespace hopgap::trace

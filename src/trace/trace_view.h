@@ -40,9 +40,9 @@ struct BrokerCall {
 };
 
 struct DeliveryView {
-  size_t message = 0;              // index in TraceView::messages
-  int subscription = 0;            // equal numbers: the same subscription
-  uint64_t key = 0;                // DeliveryKey; 0: not known
+  size_t message = 0;    // index in TraceView::messages
+  int subscription = 0;  // equal numbers: the same subscription
+  uint64_t key = 0;      // DeliveryKey; 0: not known
   uint64_t process_span = 0;
 
   // Client half.
@@ -74,11 +74,11 @@ struct MessageView {
   WallTime batching_start = kUnseen, batching_end = kUnseen, released = kUnseen;
   WallTime publish_start = kUnseen, publish_end = kUnseen;
   int64_t batch_count = 0, publish_status = 0;
-  uint64_t slot_label = 0;         // slot + 1; 0: none
-  uint64_t message_id = 0;         // 0: none
+  uint64_t slot_label = 0;  // slot + 1; 0: none
+  uint64_t message_id = 0;  // 0: none
   uint64_t publish_rpc = 0;
   int hop = 0;
-  std::string arm;                 // from spans only; from events it is the place's
+  std::string arm;  // from spans only; from events it is the place's
   uint16_t client_place = 0;
 
   WallTime accepted = kUnseen, committed = kUnseen, replied = kUnseen;

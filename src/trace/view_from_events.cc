@@ -64,8 +64,7 @@ void EventReader::LearnPlaces(const SpanContext& context) {
   for (size_t i = subscription_of_place_.size(); i < context.places.size(); ++i) {
     const Place& place = context.places[i];
     const int next = static_cast<int>(subscriptions_.size());
-    subscription_of_place_.push_back(
-        subscriptions_.try_emplace({place.project, place.resource}, next).first->second);
+    subscription_of_place_.push_back(subscriptions_.try_emplace({place.project, place.resource}, next).first->second);
   }
 }
 
@@ -150,7 +149,7 @@ bool EventReader::TakePublisher(const Event& event, WallTime at, MessageView& me
       message.batch_count = event.count;
       return true;
     case What::kPublishEnd:
-      message.publish_end = at;                      // the last one: retries are inside
+      message.publish_end = at;  // the last one: retries are inside
       message.publish_status = event.value;
       message.message_id = event.delivery;
       return true;
@@ -173,8 +172,8 @@ bool EventReader::TakeReceipt(const Event& event, WallTime at, DeliveryView& del
       return true;
     case What::kReceiptModackStart:
     case What::kExtensionStart:
-      delivery.leases.push_back({.start = at, .receipt = receipt, .count = event.count,
-                                 .deadline_seconds = event.value, .rpc = event.rpc});
+      delivery.leases.push_back(
+          {.start = at, .receipt = receipt, .count = event.count, .deadline_seconds = event.value, .rpc = event.rpc});
       return true;
     case What::kReceiptModackEnd:
     case What::kExtensionEnd:

@@ -65,8 +65,8 @@ class EventReader {
   std::vector<PendingDeliver> pending_;
   std::vector<int> subscription_of_place_;
   std::map<std::pair<std::string, std::string>, int> subscriptions_;
-  absl::flat_hash_map<uint64_t, size_t> message_index_;                       // beyond kScanMax
-  absl::flat_hash_map<std::pair<size_t, uint64_t>, size_t> delivery_index_;   // beyond kScanMax
+  absl::flat_hash_map<uint64_t, size_t> message_index_;                      // beyond kScanMax
+  absl::flat_hash_map<std::pair<size_t, uint64_t>, size_t> delivery_index_;  // beyond kScanMax
 };
 
 }  // namespace hopgap::trace

@@ -237,9 +237,9 @@ class SpanReader {
 
   std::vector<const Span*> spans_;
   TraceView view_;
-  absl::flat_hash_map<uint64_t, size_t> messages_;                         // by create span
-  absl::flat_hash_map<uint64_t, size_t> subscribes_;                       // delivery by subscribe span
-  absl::flat_hash_map<std::pair<size_t, uint64_t>, size_t> deliveries_;    // by message and key
+  absl::flat_hash_map<uint64_t, size_t> messages_;                       // by create span
+  absl::flat_hash_map<uint64_t, size_t> subscribes_;                     // delivery by subscribe span
+  absl::flat_hash_map<std::pair<size_t, uint64_t>, size_t> deliveries_;  // by message and key
   std::map<std::pair<std::string, std::string>, int> subscriptions_;
 };
 

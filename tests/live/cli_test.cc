@@ -55,7 +55,8 @@ class CliTest : public ::testing::Test {
   const fs::path folder_;
 };
 
-const std::vector<std::string> kQuick = {"run", "--profile", "none", "--work", "0ms", "--rate", "20", "--messages", "20", "--out", "r"};
+const std::vector<std::string> kQuick = {"run", "--profile",  "none", "--work", "0ms", "--rate",
+                                         "20",  "--messages", "20",   "--out",  "r"};
 
 TEST_F(CliTest, ARunWritesItsFolderAndAnalyzeGivesTheSameFigures) {
   Process run = Hopgap(kQuick);
@@ -63,7 +64,7 @@ TEST_F(CliTest, ARunWritesItsFolderAndAnalyzeGivesTheSameFigures) {
   for (const char* file : {"run.json", "ledger.csv", "spans.otlp.jsonl", "summary.json"}) {
     EXPECT_TRUE(fs::exists(folder_ / "r" / file)) << file;
   }
-  fs::remove(folder_ / "r" / "ledger.csv");   // analyze never looks at it
+  fs::remove(folder_ / "r" / "ledger.csv");  // analyze never looks at it
   Process analyze = Hopgap({"analyze", "r", "--json"});
   ASSERT_EQ(analyze.Wait(), code) << analyze.output();
   EXPECT_EQ(nlohmann::json::parse(analyze.output()), nlohmann::json::parse(Read("r/summary.json")));
@@ -78,7 +79,8 @@ TEST_F(CliTest, JsonIsOneDocumentOfItsSchema) {
   EXPECT_EQ(document.at("schema"), "hopgap.run/1");
   for (const nlohmann::json& arm : document.at("arms")) {
     EXPECT_EQ(arm.at("completed"), 20);
-    for (const char* key : {"until_handled_less_work_ms", "until_acked_less_work_ms", "stages_ms", "server_view_ms", "verdict"}) {
+    for (const char* key :
+         {"until_handled_less_work_ms", "until_acked_less_work_ms", "stages_ms", "server_view_ms", "verdict"}) {
       EXPECT_TRUE(arm.contains(key)) << key;
     }
   }
@@ -149,8 +151,9 @@ TEST_F(CliTest, APortInUseIsNamed) {
 
 TEST_F(CliTest, CtrlCReportsWhatCompleted) {
   for (const auto& [signal, code] : {std::pair{SIGINT, 130}, std::pair{SIGTERM, 143}}) {
-    Process run = Hopgap({"run", "--profile", "none", "--work", "0ms", "--rate", "20", "--messages", "2000", "--out", "r"});
-    ASSERT_TRUE(run.WaitForText("done", 20s)) << run.output();   // a progress line
+    Process run =
+        Hopgap({"run", "--profile", "none", "--work", "0ms", "--rate", "20", "--messages", "2000", "--out", "r"});
+    ASSERT_TRUE(run.WaitForText("done", 20s)) << run.output();  // a progress line
     run.Signal(signal);
     EXPECT_EQ(run.Wait(20s), code) << run.output();
     EXPECT_THAT(run.output(), HasSubstr("nded early"));
@@ -160,7 +163,8 @@ TEST_F(CliTest, CtrlCReportsWhatCompleted) {
 }
 
 TEST_F(CliTest, SigkillLeavesNoFolderThatLooksLikeARun) {
-  Process run = Hopgap({"run", "--profile", "none", "--work", "0ms", "--rate", "20", "--messages", "2000", "--out", "r"});
+  Process run =
+      Hopgap({"run", "--profile", "none", "--work", "0ms", "--rate", "20", "--messages", "2000", "--out", "r"});
   ASSERT_TRUE(run.WaitForText("done", 20s)) << run.output();
   run.Signal(SIGKILL);
   EXPECT_EQ(run.Wait(10s), 128 + SIGKILL);
@@ -168,7 +172,8 @@ TEST_F(CliTest, SigkillLeavesNoFolderThatLooksLikeARun) {
 }
 
 TEST_F(CliTest, ASaturatedArmSaysAtWhatRateAndHasItsExitCode) {
-  Process run = Hopgap({"simulate", "--rate", "40", "--messages", "2000", "--streams", "2", "--drain", "20s", "--no-out", "--quiet"});
+  Process run = Hopgap(
+      {"simulate", "--rate", "40", "--messages", "2000", "--streams", "2", "--drain", "20s", "--no-out", "--quiet"});
   EXPECT_EQ(run.Wait(), 7) << run.output();
   EXPECT_THAT(run.output(), HasSubstr("aturated at"));
 }

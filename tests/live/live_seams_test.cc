@@ -15,7 +15,7 @@ using trace::HopTimes;
 using trace::Stage;
 
 #if defined(__SANITIZE_ADDRESS__)
-constexpr double kWithinMs = 2.0;   // an instrumented program is no instrument
+constexpr double kWithinMs = 2.0;  // an instrumented program is no instrument
 #else
 constexpr double kWithinMs = 0.5;
 #endif
@@ -65,7 +65,7 @@ std::vector<Medians> Measure(const std::function<void(cli::Plants&)>& plant) {
 struct Seam {
   const char* name;
   std::function<void(cli::Plants&)> plant;
-  std::vector<std::pair<Stage, double>> moves;   // ms
+  std::vector<std::pair<Stage, double>> moves;  // ms
   bool only_exactly_once = false;
 };
 

@@ -64,7 +64,8 @@ TEST_F(LiveTruthTest, LedgerAndSpansAgreeWithinTwentyMicroseconds) {
   std::vector<Duration> whole, entry;
   for (size_t arm = 0; arm < 5; ++arm) {
     for (const Path& path : result_->outcome.paths[arm]) {
-      whole.push_back(Abs(ledger.At(arm, path.slot, 3).handler_return - ledger.At(arm, path.slot, 1).due - path.until_handled));
+      whole.push_back(
+          Abs(ledger.At(arm, path.slot, 3).handler_return - ledger.At(arm, path.slot, 1).due - path.until_handled));
       for (int hop = 1; hop <= 3; ++hop) {
         const Instant book = ledger.At(arm, path.slot, hop).handler_entry;
         entry.push_back(Abs(result_->anchor.ToWall(book) - path.hops[static_cast<size_t>(hop - 1)].callback_start));

@@ -23,7 +23,7 @@ class Process {
   bool WaitForText(const std::string& text, Duration limit);
   // The exit code, 128 + signal if it was killed, -1 when `limit` passed.
   int Wait(Duration limit = std::chrono::seconds{60});
-  const std::string& output() const { return output_; }     // both streams
+  const std::string& output() const { return output_; }  // both streams
 
  private:
   bool ReadSome(Duration wait);

@@ -101,9 +101,9 @@ Answer GeneratedClientTest::CreateSubscription(const std::string& id, const Sett
   request.set_topic(Topic(settings.topic));
   request.set_ack_deadline_seconds(settings.ack_deadline_seconds);
   request.set_enable_exactly_once_delivery(settings.exactly_once);
-  const Answer answer = Call(
-      [&](auto& context, auto& in, auto& reply) { return subscriber_->CreateSubscription(&context, in, &reply); },
-      request, response);
+  const Answer answer =
+      Call([&](auto& context, auto& in, auto& reply) { return subscriber_->CreateSubscription(&context, in, &reply); },
+           request, response);
   if (out != nullptr) *out = response;
   return answer;
 }
@@ -113,9 +113,8 @@ std::string GeneratedClientTest::Publish(const std::string& topic_id, const std:
   request.set_topic(Topic(topic_id));
   request.add_messages()->set_data(data);
   wire::PublishResponse response;
-  const Answer answer =
-      Call([&](auto& context, auto& in, auto& out) { return publisher_->Publish(&context, in, &out); }, request,
-           response);
+  const Answer answer = Call(
+      [&](auto& context, auto& in, auto& out) { return publisher_->Publish(&context, in, &out); }, request, response);
   EXPECT_TRUE(answer.ok()) << testing::PrintToString(answer);
   EXPECT_EQ(response.message_ids_size(), 1);
   return response.message_ids_size() == 1 ? response.message_ids(0) : "";
@@ -123,8 +122,8 @@ std::string GeneratedClientTest::Publish(const std::string& topic_id, const std:
 
 std::vector<wire::ReceivedMessage> GeneratedClientTest::PullWith(const wire::PullRequest& request) {
   wire::PullResponse response;
-  const Answer answer = Call(
-      [&](auto& context, auto& in, auto& out) { return subscriber_->Pull(&context, in, &out); }, request, response);
+  const Answer answer = Call([&](auto& context, auto& in, auto& out) { return subscriber_->Pull(&context, in, &out); },
+                             request, response);
   EXPECT_TRUE(answer.ok()) << testing::PrintToString(answer);
   return {response.received_messages().begin(), response.received_messages().end()};
 }
@@ -162,8 +161,8 @@ Answer GeneratedClientTest::Acknowledge(const std::string& id, const std::vector
   request.set_subscription(Subscription(id));
   request.mutable_ack_ids()->Add(ack_ids.begin(), ack_ids.end());
   google::protobuf::Empty response;
-  return Call([&](auto& context, auto& in, auto& out) { return subscriber_->Acknowledge(&context, in, &out); },
-              request, response);
+  return Call([&](auto& context, auto& in, auto& out) { return subscriber_->Acknowledge(&context, in, &out); }, request,
+              response);
 }
 
 Answer GeneratedClientTest::ModifyAckDeadline(const std::string& id, const std::vector<std::string>& ack_ids,
@@ -189,9 +188,9 @@ void GeneratedClientTest::LetOneSecondLeasesEnd() {
   google::protobuf::Empty response;
   wire::DeleteSubscriptionRequest request;
   request.set_subscription(Subscription("stopwatch"));
-  const Answer deleted = Call(
-      [&](auto& context, auto& in, auto& out) { return subscriber_->DeleteSubscription(&context, in, &out); }, request,
-      response);
+  const Answer deleted =
+      Call([&](auto& context, auto& in, auto& out) { return subscriber_->DeleteSubscription(&context, in, &out); },
+           request, response);
   ASSERT_TRUE(deleted.ok()) << testing::PrintToString(deleted);
 }
 

@@ -35,8 +35,8 @@ class GeneratedClientApiTest : public GeneratedClientTest {
     wire::DeleteSubscriptionRequest request;
     request.set_subscription(Subscription(id));
     google::protobuf::Empty out;
-    return Call([&](auto& c, auto& in, auto& reply) { return subscriber().DeleteSubscription(&c, in, &reply); }, request,
-                out);
+    return Call([&](auto& c, auto& in, auto& reply) { return subscriber().DeleteSubscription(&c, in, &reply); },
+                request, out);
   }
   Answer PublishMany(const wire::PublishRequest& request, wire::PublishResponse& out) {
     return Call([&](auto& c, auto& in, auto& reply) { return publisher().Publish(&c, in, &reply); }, request, out);
@@ -99,8 +99,9 @@ TEST_F(GeneratedClientApiTest, ASubscriptionNeedsItsTopic) {
   wire::Subscription request, response;
   request.set_name(Subscription("std"));
   request.set_topic(Topic("nowhere"));
-  const Answer answer = Call(
-      [&](auto& c, auto& in, auto& reply) { return subscriber().CreateSubscription(&c, in, &reply); }, request, response);
+  const Answer answer =
+      Call([&](auto& c, auto& in, auto& reply) { return subscriber().CreateSubscription(&c, in, &reply); }, request,
+           response);
   EXPECT_EQ(answer.code, grpc::StatusCode::NOT_FOUND);
 }
 
@@ -113,8 +114,9 @@ TEST_F(GeneratedClientApiTest, ListsComeInPages) {
   int pages = 0;
   do {
     wire::ListTopicsResponse response;
-    ASSERT_TRUE(Call([&](auto& c, auto& in, auto& reply) { return publisher().ListTopics(&c, in, &reply); }, request,
-                     response).ok());
+    ASSERT_TRUE(
+        Call([&](auto& c, auto& in, auto& reply) { return publisher().ListTopics(&c, in, &reply); }, request, response)
+            .ok());
     EXPECT_LE(response.topics_size(), 2);
     for (const wire::Topic& topic : response.topics()) names.push_back(topic.name());
     request.set_page_token(response.next_page_token());
@@ -124,15 +126,17 @@ TEST_F(GeneratedClientApiTest, ListsComeInPages) {
   wire::ListTopicsResponse response;
   request.set_page_size(1001);
   request.clear_page_token();
-  EXPECT_EQ(Call([&](auto& c, auto& in, auto& reply) { return publisher().ListTopics(&c, in, &reply); }, request,
-                 response).text,
-            "The value for page_size is out of bounds. You passed 1001 in the request, but the value must be between 0 "
-            "and 1000.");
+  EXPECT_EQ(
+      Call([&](auto& c, auto& in, auto& reply) { return publisher().ListTopics(&c, in, &reply); }, request, response)
+          .text,
+      "The value for page_size is out of bounds. You passed 1001 in the request, but the value must be between 0 "
+      "and 1000.");
   request.set_page_size(1);
   request.set_page_token("garbage");
-  EXPECT_EQ(Call([&](auto& c, auto& in, auto& reply) { return publisher().ListTopics(&c, in, &reply); }, request,
-                 response).text,
-            "Invalid page token given (token=garbage).");
+  EXPECT_EQ(
+      Call([&](auto& c, auto& in, auto& reply) { return publisher().ListTopics(&c, in, &reply); }, request, response)
+          .text,
+      "Invalid page token given (token=garbage).");
 }
 
 TEST_F(GeneratedClientApiTest, SubscriptionsAreListedByProjectAndByTopic) {
@@ -143,18 +147,23 @@ TEST_F(GeneratedClientApiTest, SubscriptionsAreListedByProjectAndByTopic) {
   by_project.set_project("projects/p");
   wire::ListSubscriptionsResponse of_project;
   ASSERT_TRUE(Call([&](auto& c, auto& in, auto& reply) { return subscriber().ListSubscriptions(&c, in, &reply); },
-                   by_project, of_project).ok());
+                   by_project, of_project)
+                  .ok());
   EXPECT_EQ(of_project.subscriptions_size(), 3);
   wire::ListTopicSubscriptionsRequest by_topic;
   by_topic.set_topic(Topic("orders"));
   wire::ListTopicSubscriptionsResponse of_topic;
   ASSERT_TRUE(Call([&](auto& c, auto& in, auto& reply) { return publisher().ListTopicSubscriptions(&c, in, &reply); },
-                   by_topic, of_topic).ok());
+                   by_topic, of_topic)
+                  .ok());
   EXPECT_THAT(of_topic.subscriptions(), UnorderedElementsAre(Subscription("a-1"), Subscription("a-2")));
 }
 
 TEST_F(GeneratedClientApiTest, C25IdsFollowTheServicesRule) {
-  struct Case { std::string id; bool fine; };
+  struct Case {
+    std::string id;
+    bool fine;
+  };
   for (const Case& c : {Case{"ab", false}, Case{"abc", true}, Case{"1abc", false}, Case{std::string(255, 'a'), true},
                         Case{std::string(256, 'a'), false}, Case{"goog-x", false}, Case{"x goog", false},
                         Case{"ok-._~+%ok", true}, Case{"käse", false}, Case{"", false}}) {
@@ -184,8 +193,8 @@ TEST_F(GeneratedClientApiTest, WhatIsNotServedIsRefusedByName) {
   filtered.set_name(Subscription("filtered"));
   filtered.set_topic(Topic("orders"));
   filtered.set_filter("attributes:a");
-  answer = Call([&](auto& c, auto& in, auto& reply) { return subscriber().CreateSubscription(&c, in, &reply); }, filtered,
-                response);
+  answer = Call([&](auto& c, auto& in, auto& reply) { return subscriber().CreateSubscription(&c, in, &reply); },
+                filtered, response);
   EXPECT_EQ(answer.code, grpc::StatusCode::UNIMPLEMENTED);
   EXPECT_THAT(answer.text, HasSubstr("Subscription.filter is not supported yet"));
   EXPECT_EQ(Get("filtered", response).code, grpc::StatusCode::NOT_FOUND);
@@ -211,7 +220,8 @@ TEST_F(GeneratedClientApiTest, AMessageArrivesWithEverythingThatWasSent) {
   ASSERT_EQ(response.message_ids_size(), 1);
   EXPECT_THAT(response.message_ids(0), testing::MatchesRegex("[0-9]+"));
 
-  const auto now = std::chrono::duration_cast<std::chrono::seconds>(std::chrono::system_clock::now().time_since_epoch());
+  const auto now =
+      std::chrono::duration_cast<std::chrono::seconds>(std::chrono::system_clock::now().time_since_epoch());
   for (const char* id : {"std", "eos"}) {
     const wire::ReceivedMessage received = PullOne(id);
     EXPECT_EQ(received.delivery_attempt(), 0) << "there is no dead-letter policy";
@@ -281,14 +291,18 @@ TEST_F(GeneratedClientApiTest, C27TooMuchIsRefusedWithLimitAndSize) {
 TEST_F(GeneratedClientApiTest, OneBadMessageRefusesTheWholeRequest) {
   ASSERT_TRUE(CreateSubscription("std", {}).ok());
   wire::PublishResponse response;
-  struct Case { const char* name; std::function<void(wire::PubsubMessage&)> set; };
+  struct Case {
+    const char* name;
+    std::function<void(wire::PubsubMessage&)> set;
+  };
   const Case cases[] = {
       {"empty", [](auto&) {}},
       {"reserved key", [](auto& m) { (*m.mutable_attributes())["google-x"] = "v"; }},
       {"empty key", [](auto& m) { (*m.mutable_attributes())[""] = "v"; }},
       {"long key", [](auto& m) { (*m.mutable_attributes())[std::string(257, 'k')] = "v"; }},
       {"long value", [](auto& m) { (*m.mutable_attributes())["k"] = std::string(1025, 'v'); }},
-      {"101 attributes", [](auto& m) {
+      {"101 attributes",
+       [](auto& m) {
          for (int i = 0; i < 101; ++i) (*m.mutable_attributes())["k" + std::to_string(i)] = "v";
        }},
   };

@@ -165,12 +165,17 @@ TEST_F(GeneratedClientLeaseTest, C09ASubscriptionsDeadlineIsZeroOrTenToSixHundre
     EXPECT_EQ(answer.text, "Invalid ack deadline given (ack_deadline=" + std::to_string(seconds) +
                                "). The ack deadline must be between 10 and 600 seconds.");
   }
-  struct Case { const char* id; bool exactly_once; int asked; int stored; };
+  struct Case {
+    const char* id;
+    bool exactly_once;
+    int asked;
+    int stored;
+  };
   for (const Case& c : {Case{"std-0", false, 0, 10}, Case{"eos-0", true, 0, 60}, Case{"std-10", false, 10, 10},
                         Case{"eos-10", true, 10, 10}, Case{"std-600", false, 600, 600}}) {
     wire::Subscription created;
-    EXPECT_TRUE(CreateSubscription(
-        c.id, {.exactly_once = c.exactly_once, .ack_deadline_seconds = c.asked}, &created).ok());
+    EXPECT_TRUE(
+        CreateSubscription(c.id, {.exactly_once = c.exactly_once, .ack_deadline_seconds = c.asked}, &created).ok());
     EXPECT_EQ(created.ack_deadline_seconds(), c.stored) << c.id;
   }
 }

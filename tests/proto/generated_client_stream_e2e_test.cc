@@ -126,7 +126,10 @@ TEST_F(GeneratedClientStreamTest, EveryResponseSaysWhetherDeliveryIsExactlyOnce)
 
 TEST_F(GeneratedClientStreamTest, C08WrongLaterRequestsEndTheStream) {
   ASSERT_TRUE(CreateSubscription("std", {}).ok());
-  struct Case { const char* name; std::function<void(wire::StreamingPullRequest&)> set; };
+  struct Case {
+    const char* name;
+    std::function<void(wire::StreamingPullRequest&)> set;
+  };
   const Case cases[] = {
       {"a: subscription again", [](auto& r) { r.set_subscription(Subscription("std")); }},
       {"b: messages limit again", [](auto& r) { r.set_max_outstanding_messages(5); }},
@@ -269,8 +272,10 @@ TEST_F(GeneratedClientStreamTest, DeletingTheSubscriptionEndsItsStreams) {
   wire::DeleteSubscriptionRequest request;
   request.set_subscription(Subscription("std"));
   google::protobuf::Empty empty;
-  ASSERT_TRUE(Call([&](auto& context, auto& in, auto& out) { return subscriber().DeleteSubscription(&context, in, &out); },
-                   request, empty).ok());
+  ASSERT_TRUE(
+      Call([&](auto& context, auto& in, auto& out) { return subscriber().DeleteSubscription(&context, in, &out); },
+           request, empty)
+          .ok());
   const grpc::Status status = stream->End();
   EXPECT_EQ(status.error_code(), grpc::StatusCode::NOT_FOUND);
   EXPECT_EQ(status.error_message(), "Resource not found (resource=std).");

@@ -106,12 +106,14 @@ int64_t Random::Integer() {
   using Limits32 = std::numeric_limits<int32_t>;
   using Limits64 = std::numeric_limits<int64_t>;
   static constexpr std::array<int64_t, 14> kBorders = {
-      0, 1, -1, 10, 127, 128, 16383, 16384, 600, Limits32::max(), Limits32::min(), Limits64::max(), Limits64::min(), 601};
+      0,  1, -1, 10, 127, 128, 16383, 16384, 600, Limits32::max(), Limits32::min(), Limits64::max(), Limits64::min(),
+      601};
   return Chance(60) ? kBorders[Below(kBorders.size())] : static_cast<int64_t>(Next());
 }
 
 std::string Random::Text() {
-  static constexpr std::array<std::string_view, 6> kPieces = {"a", "projects/p/topics/t", "ä", "€", "😀", std::string_view("\0", 1)};
+  static constexpr std::array<std::string_view, 6> kPieces = {"a", "projects/p/topics/t",    "ä", "€",
+                                                              "😀", std::string_view("\0", 1)};
   static constexpr std::array<size_t, 8> kSizes = {0, 1, 2, 63, 64, 65, 127, 128};
   std::string text;
   const size_t size = Chance(3) ? 20'000 : kSizes[Below(kSizes.size())];

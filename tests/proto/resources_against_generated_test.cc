@@ -46,8 +46,8 @@ TEST(MessageWireTest, MakeWritesWhatGeneratedCodeReads) {
   ForRandomMessages<wire::PubsubMessage>(EveryField, kRounds, [](Random&, wire::PubsubMessage message) {
     message.clear_message_id();
     message.clear_publish_time();
-    const auto ours = pubsub::Message::Make(
-        message.data(), {message.attributes().begin(), message.attributes().end()}, message.ordering_key());
+    const auto ours = pubsub::Message::Make(message.data(), {message.attributes().begin(), message.attributes().end()},
+                                            message.ordering_key());
     EXPECT_TRUE(ParsesTo(ours.wire().view(), message));
   });
 }
@@ -83,9 +83,9 @@ TEST(MessageWireTest, TimesBefore1970CountNanosForward) {
 }
 
 TEST(MessageWireTest, EntriesOfAMapMayLackAPartOrComeReversed) {
-  const std::string text = std::string("\x12\x03\x0A\x01k", 5)        // key alone: value ""
-                           + std::string("\x12\x03\x12\x01v", 5)      // value alone: key ""
-                           + std::string("\x12\x06\x12\x01y\x0A\x01x", 8)  // value first
+  const std::string text = std::string("\x12\x03\x0A\x01k", 5)              // key alone: value ""
+                           + std::string("\x12\x03\x12\x01v", 5)            // value alone: key ""
+                           + std::string("\x12\x06\x12\x01y\x0A\x01x", 8)   // value first
                            + std::string("\x12\x06\x0A\x01x\x12\x01z", 8);  // the same key again
   wire::PubsubMessage generated;
   ASSERT_TRUE(generated.ParseFromString(text));
@@ -108,9 +108,9 @@ TEST(MessageWireTest, RefusesTagsAndLengthsThatReceiversRefuse) {
   };
   for (int bytes = 1; bytes <= 10; ++bytes) {
     SCOPED_TRACE(bytes);
-    for (const std::string& text : {spun_out('\x0A', bytes) + "\x01x",               // the tag of data
-                                    spun_out('\x38', bytes) + "\x01",                // the tag of an unknown field
-                                    "\x0A" + spun_out('\x01', bytes) + "x",          // the length of data
+    for (const std::string& text : {spun_out('\x0A', bytes) + "\x01x",                   // the tag of data
+                                    spun_out('\x38', bytes) + "\x01",                    // the tag of an unknown field
+                                    "\x0A" + spun_out('\x01', bytes) + "x",              // the length of data
                                     "\x0A\x01x\x3A" + spun_out('\x01', bytes) + "x"}) {  // of an unknown field
       EXPECT_EQ(pubsub::Message::Parse(Bytes(text)).ok(), wire::PubsubMessage().ParseFromString(text));
     }
@@ -188,9 +188,9 @@ TEST(TopicWireTest, FieldsThatAreNotServedAreRefusedByName) {
 }
 
 TEST(SubscriptionWireTest, FieldsThatAreNotServedAreRefusedByName) {
-  CheckUnserved<wire::Subscription>(
-      ServedBySubscription, {"topic_message_retention_duration", "state", "analytics_hub_subscription_info"},
-      pubsub::SubscriptionFromRequest);
+  CheckUnserved<wire::Subscription>(ServedBySubscription,
+                                    {"topic_message_retention_duration", "state", "analytics_hub_subscription_info"},
+                                    pubsub::SubscriptionFromRequest);
 }
 
 // ---- what the service shows ----
@@ -229,8 +229,8 @@ TEST(ResourceWireTest, ListsAreReadByGeneratedCode) {
     *subscriptions.add_subscriptions() = Displayed(first);
     *subscriptions.add_subscriptions() = Displayed(second);
     subscriptions.set_next_page_token(token);
-    EXPECT_TRUE(ParsesTo(
-        pubsub::EncodeSubscriptions({FromGenerated(first), FromGenerated(second)}, token).view(), subscriptions));
+    EXPECT_TRUE(ParsesTo(pubsub::EncodeSubscriptions({FromGenerated(first), FromGenerated(second)}, token).view(),
+                         subscriptions));
 
     wire::ListTopicsResponse topics;
     *topics.add_topics() = topic;
@@ -251,8 +251,8 @@ TEST(ResourceWireTest, ListsAreReadByGeneratedCode) {
 
 TEST(ErrorDetailsWireTest, GeneratedCodeReadsTheFailures) {
   const std::string details = pubsub::EncodeAckFailures(
-      absl::InvalidArgumentError("some ids"), {{"a", std::string(pubsub::kPermanentInvalidAckId)},
-                                               {"ä", std::string(pubsub::kTransientUnavailable)}});
+      absl::InvalidArgumentError("some ids"),
+      {{"a", std::string(pubsub::kPermanentInvalidAckId)}, {"ä", std::string(pubsub::kTransientUnavailable)}});
   google::rpc::Status status;
   ASSERT_TRUE(status.ParseFromString(details));
   EXPECT_EQ(status.code(), 3);

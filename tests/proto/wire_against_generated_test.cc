@@ -138,9 +138,9 @@ class WireTest : public testing::Test {
   }
 };
 
-using Types = testing::Types<wire::PublishRequest, wire::PullRequest, wire::AcknowledgeRequest,
-                             wire::ModifyAckDeadlineRequest, wire::StreamingPullRequest, wire::StreamingPullResponse,
-                             wire::PullResponse, wire::PublishResponse>;
+using Types =
+    testing::Types<wire::PublishRequest, wire::PullRequest, wire::AcknowledgeRequest, wire::ModifyAckDeadlineRequest,
+                   wire::StreamingPullRequest, wire::StreamingPullResponse, wire::PullResponse, wire::PublishResponse>;
 TYPED_TEST_SUITE(WireTest, Types);
 
 TYPED_TEST(WireTest, DecodesWhatGeneratedCodeWrites) {

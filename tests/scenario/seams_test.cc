@@ -23,11 +23,11 @@ struct Moves {
 struct Seam {
   const char* name;
   std::function<void(VirtualRun&)> plant;
-  Moves std_moves;                        // per hop (send lateness: hop 1 only)
+  Moves std_moves;  // per hop (send lateness: hop 1 only)
   Moves eos_moves;
   Moves overlap_moves;
   Duration ack_rpc{0};
-  std::function<Duration(const HopTimes&)> part;   // the part that moves too, under EOS
+  std::function<Duration(const HopTimes&)> part;  // the part that moves too, under EOS
 };
 
 std::vector<std::vector<Path>> PathsOf(const VirtualRun& run) {
@@ -59,17 +59,23 @@ std::vector<Seam> Seams() {
   };
   return {
       {"send", [](VirtualRun& run) { run.planted.send = k7ms; }, send, send, send, Duration{0}, {}},
-      {"batching", [](VirtualRun& run) { run.client_planted.batching = k7ms; }, batching, batching, batching, Duration{0}, {}},
+      {"batching",
+       [](VirtualRun& run) { run.client_planted.batching = k7ms; },
+       batching,
+       batching,
+       batching,
+       Duration{0},
+       {}},
       {"publish before commit", leg(broker::Leg::kPublishBefore), before, before, before, Duration{0}, {}},
       {"publish after commit", leg(broker::Leg::kPublishAfter), after, after, after, Duration{0}, {}},
       {"deliver", leg(broker::Leg::kDeliver), delivery, delivery, delivery, Duration{0}, {}},
       {"wire", [](VirtualRun& run) { run.planted_wire = k7ms; }, delivery, delivery, delivery, Duration{0}, {}},
       {"receipt modack", leg(broker::Leg::kModack), none, dispatch, none, Duration{0},
        [](const HopTimes& hop) { return hop.dispatch.lease_wait; }},
-      {"flow control", [](VirtualRun& run) { run.client_planted.flow_control = k7ms; }, dispatch, dispatch, dispatch, Duration{0},
-       [](const HopTimes& hop) { return hop.dispatch.flow_control; }},
-      {"scheduler", [](VirtualRun& run) { run.client_planted.scheduler = k7ms; }, dispatch, dispatch, dispatch, Duration{0},
-       [](const HopTimes& hop) { return hop.dispatch.scheduler; }},
+      {"flow control", [](VirtualRun& run) { run.client_planted.flow_control = k7ms; }, dispatch, dispatch, dispatch,
+       Duration{0}, [](const HopTimes& hop) { return hop.dispatch.flow_control; }},
+      {"scheduler", [](VirtualRun& run) { run.client_planted.scheduler = k7ms; }, dispatch, dispatch, dispatch,
+       Duration{0}, [](const HopTimes& hop) { return hop.dispatch.scheduler; }},
       {"work", [](VirtualRun& run) { run.planted.work = k7ms; }, work, work, work, Duration{0},
        [](const HopTimes& hop) { return hop.work.handler; }},
       {"ack", leg(broker::Leg::kAck), none, none, none, k7ms, {}},

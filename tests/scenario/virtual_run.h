@@ -19,15 +19,17 @@ struct VirtualRun {
   Duration work{std::chrono::milliseconds{200}};
   uint32_t streams = 4;
   uint64_t seed = 1;
-  std::vector<lab::ArmSpec> arms = {Arm("std", false, "go"), Arm("eos", true, "go"), Arm("eos-overlap", true, "overlap")};
-  broker::Delays::Options delays;         // seed and strata are filled in
+  std::vector<lab::ArmSpec> arms = {Arm("std", false, "go"), Arm("eos", true, "go"),
+                                    Arm("eos-overlap", true, "overlap")};
+  broker::Delays::Options delays;  // seed and strata are filled in
   lab::Planted planted;
   client::Planted client_planted;
   Duration planted_wire{0};
   bool gated = false;
 
   static lab::ArmSpec Arm(std::string name, bool exactly_once, std::string model) {
-    return {.name = name, .kind = name, .exactly_once = exactly_once, .model = std::move(model), .streams = 0, .group = 0};
+    return {
+        .name = name, .kind = name, .exactly_once = exactly_once, .model = std::move(model), .streams = 0, .group = 0};
   }
 
   sim::Options ToOptions() const {

@@ -5,10 +5,10 @@
 #include <memory>
 
 #include "base/text.h"
+#include "base/version.h"
 #include "cli/commands.h"
 #include "cli/exit_codes.h"
 #include "cli/signals.h"
-#include "base/version.h"
 
 namespace hopgap::cli {
 namespace {
@@ -21,9 +21,13 @@ void AddServe(CLI::App& app, ServeOptions& serve, std::string& policy) {
   CLI::App* command = app.add_subcommand("serve", "run the broker alone: Pub/Sub for tests, exactly-once included");
   command->group("Serve");
   command->add_option("--port", serve.port, "port to listen on; 0: any free one")->capture_default_str();
-  command->add_option("--host", serve.host, "address to listen on; anything beyond loopback is not asked who it is")->capture_default_str();
-  command->add_option("--profile", serve.profile, "delays to add for every project: none, cloud-replay, or a FILE")->capture_default_str();
-  command->add_option("--response-policy", policy, "eager or gated")->capture_default_str()->check(CLI::IsMember({"eager", "gated"}));
+  command->add_option("--host", serve.host, "address to listen on; anything beyond loopback is not asked who it is")
+      ->capture_default_str();
+  command->add_option("--profile", serve.profile, "delays to add for every project: none, cloud-replay, or a FILE")
+      ->capture_default_str();
+  command->add_option("--response-policy", policy, "eager or gated")
+      ->capture_default_str()
+      ->check(CLI::IsMember({"eager", "gated"}));
   command->add_option("--seed", serve.seed, "of the added delays")->capture_default_str();
 }
 
