@@ -1,0 +1,49 @@
+#include "lab/arm.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "base/text.h"
+
+namespace hopgap::lab {
+namespace {
+
+using ::testing::HasSubstr;
+
+TEST(ArmTest, AKindIsAnArmOfItsName) {
+  const absl::StatusOr<ArmSpec> standard = ParseArm("std", "go"), overlap = ParseArm("eos-overlap", "go");
+  ASSERT_TRUE(standard.ok());
+  EXPECT_EQ(standard->name, "std");
+  EXPECT_FALSE(standard->exactly_once);
+  EXPECT_EQ(standard->model, "go");
+  ASSERT_TRUE(overlap.ok());
+  EXPECT_TRUE(overlap->exactly_once);
+  EXPECT_EQ(overlap->model, "overlap");
+}
+
+TEST(ArmTest, ANameAndStreamsMayBeGiven) {
+  const absl::StatusOr<ArmSpec> arm = ParseArm("eos10:eos,streams=10", "go");
+  ASSERT_TRUE(arm.ok()) << arm.status();
+  EXPECT_EQ(arm->name, "eos10");
+  EXPECT_EQ(arm->kind, "eos");
+  EXPECT_EQ(arm->streams, 10u);
+}
+
+TEST(ArmTest, ErrorsNameTheValueAndWhatIsAllowed) {
+  struct Case {
+    const char* text;
+    const char* why;
+  };
+  for (const Case& c : {Case{"", "unknown kind ''"}, Case{"x:y", "unknown kind 'y'"}, Case{":eos", "name ''"},
+                        Case{"a b:eos", "name 'a b'"}, Case{"e:eos,streams=0", "'streams=0' is outside [1, 100]"},
+                        Case{"e:eos,streams=101", "outside [1, 100]"}, Case{"e:eos,stream=4", "unknown setting 'stream=4'"}}) {
+    SCOPED_TRACE(c.text);
+    const absl::StatusOr<ArmSpec> arm = ParseArm(c.text, "go");
+    ASSERT_FALSE(arm.ok());
+    EXPECT_THAT(std::string(MessageOf(arm.status())), HasSubstr(c.why));
+    EXPECT_THAT(std::string(MessageOf(arm.status())), HasSubstr("std, eos or eos-overlap"));
+  }
+}
+
+}  // namespace
+}  // namespace hopgap::lab
