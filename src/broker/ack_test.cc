@@ -356,7 +356,23 @@ TEST_F(AckTest, AReceiptModackWaitsForTheJournalOnlyAboveTheLeaseCeiling) {
   EXPECT_TRUE(world_.Ack("eos", {id}).ok());
 }
 
-// The extension counts from when it was read.
+TEST_F(AckTest, AnExtensionCountsFromWhenItWasReadWhateverItWaitedFor) {
+  for (const auto& [at, want] : {std::pair{100s - 1ns, kOk}, {100s + 0ns, kInvalid}}) {
+    World world;
+    ASSERT_TRUE(world.CreateTopic("top").ok());
+    ASSERT_TRUE(world.CreateSubscription("eos", "top", true).ok());
+    world.Publish("top", {"m"});
+    const std::string id = world.Pull("eos").at(0).ack_id;
+    world.journal_waits = true;
+    world.StartModify("eos", {id}, 100);
+    world.AdvanceTo(kStart + 50s);
+    world.journal_waits = false;
+    world.PersistAll();
+    world.AdvanceTo(kStart + at);
+    EXPECT_THAT(world.Ack("eos", {id}), HasCode(want));
+  }
+}
+
 TEST_F(AckTest, AnExtensionThatWaitedTooLongForTheJournalFails) {
   world_.Publish("top", {"m"});
   const std::string id = PullOne("eos");

@@ -183,7 +183,6 @@ void Broker::Impl::Stop(Instant now, Actions& out) {
       clean.leases.push_back({subscription->id, delivery, remaining});
     });
   }
-  pull_deadlines_.clear();
   commits_.Persist(
       {std::move(clean)}, [](Instant, Actions&) {}, out);
 }

@@ -106,7 +106,7 @@ void Broker::Impl::Publish(Instant now, CallId call, pubsub::PublishRequest requ
 
   Instant due = now + publish->before;
   if (!publish->messages[0].message.ordering_key().empty()) {
-    
+    due = (*topic)->keyed_due = std::max((*topic)->keyed_due, due);
   }
   held_publish_bytes_ += publish->bytes;
   held_.Add(due, [this, publish](Instant at, Actions& then) {

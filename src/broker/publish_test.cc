@@ -90,6 +90,19 @@ TEST_F(PublishTest, ABacklogIsSentUnderRaisesOfItsOwn) {
   EXPECT_LT(world_.Records<SendBoundRaised>().size(), 10u);
 }
 
+TEST_F(PublishTest, NothingIsRaisedFarAheadOfASlowReader) {
+  for (int i = 0; i < 6; ++i) world_.Publish("top", std::vector<std::string>(500, "m"));
+  world_.writes_wait = true;
+  const StreamId stream = world_.Open("eos");
+  ASSERT_THAT(world_.Records<SendBoundRaised>(), SizeIs(1));
+  EXPECT_EQ(world_.Records<SendBoundRaised>()[0].bound, 1000u) << "one response";
+  world_.Publish("top", {"m"});
+  EXPECT_THAT(world_.Records<SendBoundRaised>(), SizeIs(1)) << "behind a backlog no publish carries a raise";
+  world_.writes_wait = false;
+  world_.WriteDone(stream);
+  EXPECT_THAT(world_.Log(stream).Messages(), SizeIs(3001));
+}
+
 // Steady sending: few raises, and B never far ahead of what was sent.
 TEST_F(PublishTest, TheSendBoundCoversAboutATenthOfASecond) {
   const StreamId stream = world_.Open("eos");

@@ -275,6 +275,15 @@ TEST_F(StreamTest, DeletingTheSubscriptionClosesItsStreamsNotFound) {
   world_.Gone(idle);
 }
 
+TEST_F(StreamTest, AStreamThatLeavesBeforeItIsClosedIsForgotten) {
+  world_.writes_wait = true;
+  const StreamId busy = world_.Open("std");
+  EXPECT_TRUE(world_.Do(pubsub::Method::kDeleteSubscription, pubsub::NameRequest{World::Sub("std")}).ok());
+  world_.Gone(busy);
+  world_.WriteDone(busy);
+  EXPECT_FALSE(Log(busy).closed);
+}
+
 TEST_F(StreamTest, DeletingTheTopicLeavesItsStreamsAndBacklog) {
   world_.Publish("top", {"m"});
   EXPECT_TRUE(world_.Do(pubsub::Method::kDeleteTopic, pubsub::NameRequest{World::Topic("top")}).ok());
@@ -326,6 +335,16 @@ TEST_F(StreamTest, EagerSharesWhatIsReadyAndLoneMessagesRotate) {
   EXPECT_THAT(DataOf(Log(ids[2]).responses.back().received_messages), ElementsAre("a", "b", "c"));
   EXPECT_THAT(DataOf(Log(ids[0]).responses.back().received_messages), ElementsAre("d", "e", "f"));
   EXPECT_THAT(DataOf(Log(ids[1]).responses.back().received_messages), ElementsAre("g"));
+}
+
+TEST_F(StreamTest, TheTurnSurvivesTheEndOfAnEarlierStream) {
+  std::vector<StreamId> ids;
+  for (int i = 0; i < 3; ++i) ids.push_back(world_.Open("std"));
+  world_.Publish("top", {"1"});
+  world_.Publish("top", {"2"});
+  world_.Gone(ids[0]);
+  world_.Publish("top", {"3"});
+  EXPECT_THAT(DataOf(world_.Log(ids[2]).Messages()), ElementsAre("3"));
 }
 
 TEST_F(StreamTest, ARedeliveryGoesToAnotherStreamIfThereIsOne) {
