@@ -14,6 +14,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -167,6 +168,13 @@ class WireTest : public ::testing::Test {
       Mailbox::Response response = mailbox_.WaitResponse();
       if (!response.body.received_messages.empty() || HasFailure()) return response;
     }
+  }
+
+  // Until the server, too, knows what has ended.
+  void WaitForOpenRpcs(size_t count) {
+    const Instant until = SteadyNow() + Mailbox::kPatience;
+    while (server_->figures().open_rpcs != count && SteadyNow() < until) std::this_thread::yield();
+    EXPECT_EQ(server_->figures().open_rpcs, count);
   }
 
   loop::Timer timer_;

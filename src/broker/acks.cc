@@ -248,7 +248,7 @@ void Broker::Impl::NoteReceipts(Subscription& subscription, const LeaseRequest& 
 
 // Counted from when the request was read, also when it waited since.
 void Broker::Impl::Extend(Instant now, Subscription& subscription, LeaseRequest& request) {
-  const Instant deadline = now + std::chrono::seconds{request.seconds};
+  const Instant deadline = request.read + std::chrono::seconds{request.seconds};
   for (LeaseRequest::Item& item : request.items) {
     if (!Live(item)) continue;
     if (deadline > now) {

@@ -40,6 +40,7 @@ const Counters& Broker::counters() const { return impl_->counters(); }
 
 Broker::Impl::Impl(Options options, trace::EventSink& sink)
     : options_(std::move(options)),
+      any_delays_(options_.every_project != nullptr || !options_.delays.empty()),
       sink_(sink),
       catalog_(options_, sink),
       next_message_id_(options_.first_message_id),

@@ -25,12 +25,12 @@ enum class StreamId : uint64_t {};  // an open StreamingPull, likewise
 // "Response policy").
 enum class ResponsePolicy : uint8_t { kEager, kGated };
 
-// What the adapter has to do, in order.
+// What the adapter has to do, in order. A call that was cancelled gets no reply.
 struct Action {
   enum class Kind : uint8_t {
     kReply,        // finish `call` with `status`, `details` (google.rpc.Status bytes) or `payload`
     kWrite,        // write `payload` to `stream`; answer with OnWriteDone() when the transport took it
-    kCloseStream,  // finish `stream` with `status`
+    kCloseStream,  // finish `stream` with `status`; never comes while a write is in flight
     kPersist,      // append `records`; answer with OnPersisted(token) when they are durable
   };
   Kind kind = Kind::kReply;
@@ -104,12 +104,14 @@ class Broker {
   void OnStreamGone(Instant now, StreamId stream, Actions& out);  // cancelled or disconnected; also after kCloseStream
   void OnWriteDone(Instant now, StreamId stream, Actions& out);
 
+  // A token answers for all before it, too.
   void OnPersisted(Instant now, PersistToken token, Actions& out);
   void OnDeadline(Instant now, Actions& out);  // idempotent; early calls do nothing
   std::optional<Instant> NextDeadline() const;
 
-  // Refuses new work, closes streams with UNAVAILABLE, answers waiting pulls,
-  // journals exact leases.
+  // Refuses new work, closes streams with UNAVAILABLE (those with a write in
+  // flight after it), answers waiting pulls, journals exact leases. Refuses held
+  // requests, sends held answers.
   void Stop(Instant now, Actions& out);
 
   const Counters& counters() const;

@@ -2,6 +2,7 @@
 // turn, and what has to be in the journal before it.
 
 #include <algorithm>
+#include <limits>
 
 #include "broker/errors.h"
 #include "broker/impl.h"

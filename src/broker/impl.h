@@ -18,8 +18,7 @@
 
 namespace hopgap::broker {
 
-// The broker's parts put together. Its methods stand in several files, by what they answer: broker.cc
-// (calls, time, stop), admin.cc (resources), publish.cc, acks.cc, streams.cc, deliver.cc (and Pull).
+// The broker's parts put together; its methods stand in the files named below.
 class Broker::Impl {
  public:
   Impl(Options options, trace::EventSink& sink);
@@ -41,7 +40,7 @@ class Broker::Impl {
   const Counters& counters() const { return counters_; }
 
  private:
-  // broker.cc. A reply to a call that was cancelled or answered is dropped.
+  // broker.cc: calls, time, stop. A reply to a call that was cancelled or answered is dropped.
   void Reply(CallId call, absl::Status status, Actions& out);
   void Reply(CallId call, pubsub::Slices payload, Actions& out);
   void ReplyWithDetails(CallId call, absl::Status status, std::string details, Actions& out);
@@ -128,6 +127,7 @@ class Broker::Impl {
   bool Gated(const Subscription& subscription) const;
 
   const Options options_;
+  const bool any_delays_;  // else nobody ever looks at a draw key
   trace::EventSink& sink_;
   Catalog catalog_;
   Commits commits_;

@@ -123,8 +123,9 @@ void Broker::Impl::Accept(Instant now, Topic& topic, std::vector<pubsub::Message
   publish.names.reserve(messages.size());
   for (pubsub::Message& message : messages) {
     LoggedMessage logged{.message = {}, .key = KeyOf(message), .draw = {}, .id = next_message_id_++, .references = 0};
-    const auto draw = message.attribute_count() > 0 ? message.Attribute(pubsub::kDrawAttribute) : std::nullopt;
-    logged.draw = DrawKeyFor(draw, topic.value.name, topic.arrivals++);
+    if (any_delays_) {
+      logged.draw = DrawKeyFor(message.Attribute(pubsub::kDrawAttribute), topic.value.name, topic.arrivals++);
+    }
     logged.message = std::move(message);
     publish.names.push_back({logged.key, logged.id});
     publish.messages.push_back(std::move(logged));

@@ -3,6 +3,7 @@
 // end waits for that too.
 
 #include <algorithm>
+#include <utility>
 
 #include "broker/errors.h"
 #include "broker/impl.h"

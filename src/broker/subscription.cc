@@ -1,6 +1,7 @@
 #include "broker/subscription.h"
 
 #include <algorithm>
+#include <map>
 
 #include "base/check.h"
 #include "broker/catalog.h"

@@ -83,19 +83,15 @@ class World {
   void WriteDone(StreamId id);
   void Cancel(CallId call);
   void Stop();
-
   // Time: wakes the broker at each of its deadlines on the way.
   void AdvanceTo(Instant then);
   void Advance(Duration length) { AdvanceTo(now + length); }
   void Tick();
-
   // The oldest group that waits for the journal becomes durable.
   void PersistOne();
   void PersistAll();
-
   // Rebuilds from the first `count` records of `journal`.
   void Replay(const std::vector<pubsub::Bytes>& journal, size_t count);
-
   // The records of the given type of everything persisted so far.
   template <typename T>
   std::vector<T> Records() const {
@@ -107,7 +103,6 @@ class World {
     }
     return found;
   }
-
   static std::string Topic(const std::string& id) { return "projects/p/topics/" + id; }
   static std::string Sub(const std::string& id) { return "projects/p/subscriptions/" + id; }
 

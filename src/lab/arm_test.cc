@@ -34,9 +34,10 @@ TEST(ArmTest, ErrorsNameTheValueAndWhatIsAllowed) {
     const char* text;
     const char* why;
   };
-  for (const Case& c : {Case{"", "unknown kind ''"}, Case{"x:y", "unknown kind 'y'"}, Case{":eos", "name ''"},
-                        Case{"a b:eos", "name 'a b'"}, Case{"e:eos,streams=0", "'streams=0' is outside [1, 100]"},
-                        Case{"e:eos,streams=101", "outside [1, 100]"}, Case{"e:eos,stream=4", "unknown setting 'stream=4'"}}) {
+  for (const Case& c :
+       {Case{"", "unknown kind ''"}, Case{"x:y", "unknown kind 'y'"}, Case{":eos", "name ''"},
+        Case{"a b:eos", "name 'a b'"}, Case{"e:eos,streams=0", "'streams=0' is outside [1, 100]"},
+        Case{"e:eos,streams=101", "outside [1, 100]"}, Case{"e:eos,stream=4", "unknown setting 'stream=4'"}}) {
     SCOPED_TRACE(c.text);
     const absl::StatusOr<ArmSpec> arm = ParseArm(c.text, "go");
     ASSERT_FALSE(arm.ok());

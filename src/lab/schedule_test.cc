@@ -14,7 +14,7 @@ TEST(ScheduleTest, SlotsAreEvenlySpreadFromOneStart) {
   EXPECT_EQ(schedule.slots(), 900u);
   EXPECT_EQ(schedule.DueAfter(0), 0ns);
   EXPECT_EQ(schedule.DueAfter(1), 33'333'333ns);
-  EXPECT_EQ(schedule.DueAfter(3), 100ms);      // no rounding adds up
+  EXPECT_EQ(schedule.DueAfter(3), 100ms);  // no rounding adds up
   EXPECT_EQ(schedule.DueAfter(899), 29'966'666'666ns);
 }
 

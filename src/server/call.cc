@@ -37,6 +37,11 @@ void CallGauge::WaitForNone() {
   none_.wait(lock, [this] { return calls_ == 0; });
 }
 
+size_t CallGauge::calls() const {
+  std::lock_guard lock(mu_);
+  return calls_;
+}
+
 Call::Call(const CallSource& source, uint64_t id) : source_(source), ticket_(source.gauge), id_(id) {
   done_.kind = Op::Kind::kDone;
   read_.kind = Op::Kind::kRead;

@@ -48,9 +48,10 @@ class CallGauge {
     CallGauge& gauge_;
   };
   void WaitForNone();
+  size_t calls() const;
 
  private:
-  std::mutex mu_;
+  mutable std::mutex mu_;
   std::condition_variable none_;
   size_t calls_ = 0;  // guarded by mu_
 };

@@ -153,6 +153,9 @@ GrpcServer::Figures GrpcServer::figures() const {
   Figures figures;
   figures.longest_poll_cycle = Duration{impl_->longest_cycle_ns.load(std::memory_order_relaxed)};
   figures.strand = impl_->dispatcher.strand().figures();
+  // One call waits for the next RPC, until the server is stopped.
+  const size_t calls = impl_->gauge.calls();
+  figures.open_rpcs = calls == 0 ? 0 : calls - 1;
   figures.connections = impl_->acceptor->handed_over();
   figures.http1_refused = impl_->acceptor->refused();
   figures.dropped = impl_->acceptor->dropped();

@@ -72,6 +72,7 @@ class GrpcServer {
   struct Figures {
     Duration longest_poll_cycle{0};  // the polling thread, away from its queue
     loop::Strand::Figures strand;
+    size_t open_rpcs = 0;      // begun, and not forgotten by the broker yet
     uint64_t connections = 0;  // handed to gRPC
     uint64_t http1_refused = 0;
     uint64_t dropped = 0;  // connections that were neither
