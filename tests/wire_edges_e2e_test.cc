@@ -116,8 +116,7 @@ TEST_F(WireTest, StopDoesNotWaitForAClientThatTakesNothing) {
   options.stop_wait = 50ms;
   Start(std::move(options));
   CreateTopicAndSubscription(false);
-  // On a connection of its own: what nobody reads fills its connection's window,
-  // and answers to other calls may then wait behind it.
+  // On a connection of its own, so that the publishes below share no window with it.
   const auto unread = remote_.Connect(server_->target());
   const remote::StreamRef stream = unread->OpenStream(mailbox_, 1, StreamRequest(kSubscription));
   for (int i = 0; i < 3; ++i) Publish({std::string(9'000'000, 'x')});
