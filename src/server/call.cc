@@ -73,14 +73,19 @@ void Call::OnComplete(Op::Kind kind, bool ok) {
       source_.owner.OnRequested(self);
       return;
     case Op::Kind::kRead: {
+      // The queue may give a message after the end of its RPC; it would open a
+      // stream that nobody closes.
+      if (done_seen_) return;
       if (!ok) return source_.owner.OnReadEnded(self);
       pubsub::Bytes message = ToBytes(incoming_);
       incoming_.Clear();
       return source_.owner.OnRead(self, std::move(message));
     }
-    case Op::Kind::kWrite: return source_.owner.OnWritten(self, ok);
+    case Op::Kind::kWrite:
+      if (!done_seen_) source_.owner.OnWritten(self, ok);
+      return;
     case Op::Kind::kFinish: return;  // OnDone() follows
-    case Op::Kind::kDone: return source_.owner.OnDone(self);
+    case Op::Kind::kDone: done_seen_ = true; return source_.owner.OnDone(self);
   }
 }
 

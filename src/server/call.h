@@ -127,6 +127,7 @@ class Call : public std::enable_shared_from_this<Call> {
   grpc::GenericServerAsyncReaderWriter stream_{&context_};
   grpc::ByteBuffer incoming_;
   Op request_, done_, read_, write_, finish_;
+  bool done_seen_ = false;  // poller only
   // Of the thread that writes.
   bool writing_ = false;
   bool finished_ = false;
