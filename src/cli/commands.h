@@ -1,31 +1,32 @@
 #pragma once
 
-#include <cstdint>
-#include <string>
+#include <absl/status/status.h>
 
-#include "cli/options.h"
+#include <functional>
+#include <string_view>
+#include <vector>
+
+namespace CLI {
+class App;
+}
 
 namespace hopgap::cli {
 
-// Each prints its results and returns the process's exit code.
-int RunCommand(const RunOptions& options);
-int SimulateCommand(const RunOptions& options);
-
-struct AnalyzeOptions {
-  std::string folder;
-  bool json = false, per_hop = false;
-  std::string waterfall;
+// A subcommand: its flags, and what it does with them. It prints its results
+// and returns the process's exit code.
+struct Command {
+  CLI::App* app = nullptr;
+  std::function<int()> run;
+  // Ctrl-C and SIGTERM ask it to end (signals.h); else they just end it.
+  bool asks_signals = true;
 };
-int AnalyzeCommand(const AnalyzeOptions& options);
+using Commands = std::vector<Command>;
 
-struct ServeOptions {
-  std::string host = "127.0.0.1";
-  uint16_t port = 8085;
-  std::string profile = "none";
-  bool gated = false;
-  uint64_t seed = kBuiltinSeed;
-};
-int ServeCommand(const ServeOptions& options);
+// Each adds one subcommand with its flags, and stands in NAME_command.cc.
+void AddRun(CLI::App& app, Commands& commands);
+void AddSimulate(CLI::App& app, Commands& commands);
+void AddAnalyze(CLI::App& app, Commands& commands);
+void AddServe(CLI::App& app, Commands& commands);
 
 // "hopgap: TEXT" on standard error; returns `code`.
 int Fail(int code, std::string_view text);

@@ -156,7 +156,7 @@ RunFlags::RunFlags(CLI::App& app, bool simulated) : raw_(std::make_shared<Raw>()
     app.add_option("--target", raw.target,
                    "embedded (default) or HOST:PORT of an emulator; PUBSUB_EMULATOR_HOST is honoured")
         ->group(broker);
-    app.add_option("--ring-events", raw.ring_events, "capacity of the event recorder (64 bytes each)")
+    app.add_option("--ring-events", raw.ring_events, "events a run may record (64 bytes each)")
         ->group(output)
         ->capture_default_str();
   }
@@ -248,7 +248,6 @@ absl::Status RunFlags::Raw::FinishRest(RunOptions& options) const {
     absl::StatusOr<uint64_t> number = ParseCount("--seed", seed, 0, ~uint64_t{0});
     if (!number.ok()) return number.status();
     options.seed = *number;
-    options.seed_given = true;
   }
   absl::StatusOr<SpanChoice> choice = ParseSpans(spans);
   if (!choice.ok()) return choice.status();
@@ -259,6 +258,9 @@ absl::Status RunFlags::Raw::FinishRest(RunOptions& options) const {
   options.arms = arms;
   for (const std::string& plant : plants) {
     if (absl::Status status = ApplyPlant(plant, options.plants); !status.ok()) return status;
+  }
+  if (!simulated && !options.embedded() && options.plants.InBroker()) {
+    return absl::InvalidArgumentError("--plant: the broker's seams need the embedded broker");
   }
   if (no_out && !out.empty()) return absl::InvalidArgumentError("--out and --no-out: give one of them");
   options.out = out;

@@ -33,6 +33,8 @@ struct Plants {
   client::Planted client;
   std::array<Duration, trace::kDelayLegs> legs{};
   Duration wire{0};
+
+  bool InBroker() const { return wire != Duration{0} || legs != decltype(legs){}; }
 };
 
 struct SpanChoice {
@@ -60,7 +62,6 @@ struct RunOptions {
   std::string preset;
   Duration warm_up{0};
   uint64_t seed = kBuiltinSeed;
-  bool seed_given = false;
   SpanChoice spans;
   std::string out;  // folder to write; empty: runs/<start>
   bool no_out = false;

@@ -1,3 +1,6 @@
+#include <CLI/CLI.hpp>
+
+#include <algorithm>
 #include <cstdio>
 #include <utility>
 
@@ -25,7 +28,9 @@ absl::StatusOr<EventEstimate> Capacities(const RunOptions& options, const lab::O
         "--ring-events ", options.ring_events, ": this run records up to ", total,
         " events (64 bytes each); raise it to that, or use fewer messages, or hopgap simulate, which needs no ring"));
   }
-  return EventEstimate{needed.client, options.embedded() ? needed.broker : 1};
+  // Twice that where the ring has it: redeliveries and retries record more.
+  const uint64_t spare = std::min<uint64_t>(2, options.ring_events / total);
+  return EventEstimate{needed.client * spare, options.embedded() ? needed.broker * spare : 1};
 }
 
 void PrintHeader(const RunOptions& options, const report::Run& run) {
@@ -47,23 +52,20 @@ live::Options LiveOptions(const RunOptions& options, Setup& setup, const EventEs
   live.drain = options.drain;
   live.client_events = capacities.client;
   live.broker_events = capacities.broker;
-  live.stop_asked = [] { return StopSignal() == 0 ? std::string() : SignalName(StopSignal()); };
+  live.stop_asked = StopReason;
   return live;
 }
 
 void FoldAndWrite(live::Result& result, const SpanSample& sample, Folder& folder) {
-  const bool spans = folder.wanted() && !sample.none();
-  if (!spans) return live::FoldPaths(result, nullptr);
+  folder.AddLedger(*result.outcome.experiment);
+  if (!folder.wanted() || sample.none()) return live::FoldPaths(result, nullptr);
   live::FoldPaths(result, [&](size_t, uint64_t slot, std::vector<trace::Span>& message) {
     if (sample.Takes(slot)) folder.AddSpans(message);
   });
   if (sample.all()) {
     folder.AddRpcSpans(result.client_events->events(), {result.anchor, result.places->Snapshot()});
   }
-  folder.AddLedger(*result.outcome.experiment);
 }
-
-}  // namespace
 
 int RunCommand(const RunOptions& options) {
   absl::StatusOr<Setup> setup = MakeSetup(options);
@@ -95,6 +97,18 @@ int RunCommand(const RunOptions& options) {
   }
   return FinishRun(std::move(run), *folder,
                    {.json = options.json, .per_hop = options.per_hop, .waterfall = options.waterfall});
+}
+
+}  // namespace
+
+void AddRun(CLI::App& app, Commands& commands) {
+  CLI::App* command = app.add_subcommand("run", "standard and exactly-once chains, side by side, here and in replay");
+  command->group("Measure");
+  commands.push_back({command, [flags = RunFlags(*command, false)] {
+                        absl::StatusOr<RunOptions> options = flags.Finish();
+                        return options.ok() ? RunCommand(*options)
+                                            : Fail(kBadConfiguration, MessageOf(options.status()));
+                      }});
 }
 
 }  // namespace hopgap::cli

@@ -1,6 +1,9 @@
 #include <absl/status/status.h>
+#include <CLI/CLI.hpp>
 
 #include <cstdio>
+#include <memory>
+#include <string>
 
 #include "base/system_clock.h"
 #include "base/text.h"
@@ -15,6 +18,14 @@
 namespace hopgap::cli {
 namespace {
 
+struct ServeOptions {
+  std::string host = "127.0.0.1";
+  uint16_t port = 8085;
+  std::string profile = "none";
+  std::string policy = "eager";
+  uint64_t seed = kBuiltinSeed;
+};
+
 bool Loopback(std::string_view host) { return host == "127.0.0.1" || host == "::1" || host == "localhost"; }
 
 absl::Status AddProfile(const ServeOptions& options, broker::Broker::Options& broker) {
@@ -27,23 +38,6 @@ absl::Status AddProfile(const ServeOptions& options, broker::Broker::Options& br
   return absl::OkStatus();
 }
 
-}  // namespace
-
-int Fail(int code, std::string_view text) {
-  std::fprintf(stderr, "hopgap: %.*s\n", static_cast<int>(text.size()), text.data());
-  return code;
-}
-
-int CodeOf(const absl::Status& status) {
-  switch (status.code()) {
-    case absl::StatusCode::kAlreadyExists: return kPortInUse;
-    case absl::StatusCode::kUnavailable:
-    case absl::StatusCode::kDeadlineExceeded: return kUnreachable;
-    case absl::StatusCode::kInternal: return kInternal;
-    default: return kBadConfiguration;
-  }
-}
-
 int ServeCommand(const ServeOptions& options) {
   server::GrpcServer::Options server_options;
   server_options.host = options.host;
@@ -53,7 +47,7 @@ int ServeCommand(const ServeOptions& options) {
   // Ids that no earlier start of this broker gave: microseconds since 1970.
   server_options.broker.first_message_id = static_cast<uint64_t>(ToNanos(server_options.broker.anchor.wall)) / 1000;
   server_options.broker.response_policy =
-      options.gated ? broker::ResponsePolicy::kGated : broker::ResponsePolicy::kEager;
+      options.policy == "gated" ? broker::ResponsePolicy::kGated : broker::ResponsePolicy::kEager;
   if (absl::Status status = AddProfile(options, server_options.broker); !status.ok()) {
     return Fail(kBadConfiguration, MessageOf(status));
   }
@@ -73,6 +67,24 @@ int ServeCommand(const ServeOptions& options) {
   WaitForStopSignal();
   (*server)->Stop();
   return kOk;
+}
+
+}  // namespace
+
+void AddServe(CLI::App& app, Commands& commands) {
+  auto options = std::make_shared<ServeOptions>();
+  CLI::App* command = app.add_subcommand("serve", "run the broker alone: Pub/Sub for tests, exactly-once included");
+  command->group("Serve");
+  command->add_option("--port", options->port, "port to listen on; 0: any free one")->capture_default_str();
+  command->add_option("--host", options->host, "address to listen on; anything beyond loopback is not asked who it is")
+      ->capture_default_str();
+  command->add_option("--profile", options->profile, "delays to add for every project: none, cloud-replay, or a FILE")
+      ->capture_default_str();
+  command->add_option("--response-policy", options->policy, "eager or gated")
+      ->capture_default_str()
+      ->check(CLI::IsMember({"eager", "gated"}));
+  command->add_option("--seed", options->seed, "of the added delays")->capture_default_str();
+  commands.push_back({command, [options] { return ServeCommand(*options); }});
 }
 
 }  // namespace hopgap::cli

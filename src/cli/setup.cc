@@ -1,5 +1,7 @@
 #include "cli/setup.h"
 
+#include <absl/strings/str_join.h>
+
 #include <algorithm>
 #include <random>
 #include <set>
@@ -11,8 +13,11 @@
 namespace hopgap::cli {
 namespace {
 
-// Per message and hop, without lease extensions; redeliveries are headroom's.
+// Per message and hop, and per extension of its lease while the handler works
+// (a standard subscription's every 5 s). Redeliveries are headroom's.
 constexpr uint64_t kClientEventsPerHop = 18, kBrokerEventsPerHop = 15, kHeadroom = 10'000;
+constexpr uint64_t kClientEventsPerExtension = 2, kBrokerEventsPerExtension = 4;
+constexpr Duration kExtensionPeriod{std::chrono::seconds{5}};
 
 struct GroupPlan {
   std::string name, project, prefix;
@@ -119,9 +124,17 @@ HashKey RandomKey() {
   return {word(), word()};
 }
 
+absl::Status CheckWaterfall(const std::string& arm, const std::vector<std::string>& arms) {
+  if (arm.empty() || std::find(arms.begin(), arms.end(), arm) != arms.end()) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      StrCat("--waterfall ", arm, ": no such arm; use one of ", absl::StrJoin(arms, ", ")));
+}
+
 EventEstimate EstimateEvents(const lab::Options& options) {
   const uint64_t hops = options.slots * options.arms.size() * static_cast<uint64_t>(options.hops);
-  return {hops * kClientEventsPerHop + kHeadroom, hops * kBrokerEventsPerHop + kHeadroom};
+  const auto extensions = static_cast<uint64_t>(options.work / kExtensionPeriod);
+  return {hops * (kClientEventsPerHop + extensions * kClientEventsPerExtension) + kHeadroom,
+          hops * (kBrokerEventsPerHop + extensions * kBrokerEventsPerExtension) + kHeadroom};
 }
 
 absl::StatusOr<Setup> MakeSetup(const RunOptions& options) {
@@ -141,12 +154,18 @@ absl::StatusOr<Setup> MakeSetup(const RunOptions& options) {
   setup.lab.max_outstanding_messages = options.max_outstanding_messages;
   setup.lab.publish = options.publish;
   setup.lab.seed = options.seed;
+  // Others may use the target too, and an earlier run may have been killed there.
+  if (!options.simulated && !options.embedded()) {
+    setup.lab.resource_prefix = StrCat("hopgap-", absl::Hex(RandomKey().k0), "-");
+  }
   setup.lab.planted = options.plants.lab;
   setup.lab.client_planted = options.plants.client;
   setup.broker.response_policy = options.gated ? broker::ResponsePolicy::kGated : broker::ResponsePolicy::kEager;
   AddDelays(options, *profile, setup);
   FillConfiguration(options, setup.configuration);
   DescribeProfile(*profile, setup.configuration);
+  for (const lab::ArmSpec& arm : setup.lab.arms) setup.arm_names.push_back(arm.name);
+  if (absl::Status status = CheckWaterfall(options.waterfall, setup.arm_names); !status.ok()) return status;
   setup.configuration.profile_is_builtin_replay = options.profile == "cloud-replay" && options.hops == 3;
   return setup;
 }

@@ -3,6 +3,7 @@
 #include <absl/status/statusor.h>
 
 #include <string>
+#include <vector>
 
 #include "broker/broker.h"
 #include "cli/options.h"
@@ -19,6 +20,7 @@ struct Setup {
   lab::Options lab;
   broker::Broker::Options broker;  // embedded and simulated targets
   report::Configuration configuration;
+  std::vector<std::string> arm_names;
 };
 
 // NotFound or InvalidArgument for a profile or an arm, in words.
@@ -29,6 +31,9 @@ absl::StatusOr<broker::Profile> LoadProfile(const std::string& name);
 
 // A key nobody can guess, for ack ids.
 HashKey RandomKey();
+
+// InvalidArgument, listing the arms, for a --waterfall that names none of them.
+absl::Status CheckWaterfall(const std::string& arm, const std::vector<std::string>& arms);
 
 // Events that a run records at most, on the clients' and on the broker's side.
 struct EventEstimate {

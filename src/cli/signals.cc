@@ -40,6 +40,8 @@ void WaitForStopSignal() {
   while (StopSignal() == 0) poll(&readable, 1, -1);
 }
 
+std::string StopReason() { return StopSignal() == 0 ? std::string() : SignalName(StopSignal()); }
+
 std::string SignalName(int signal) { return signal == SIGINT ? "SIGINT (Ctrl-C)" : "SIGTERM"; }
 
 }  // namespace hopgap::cli

@@ -14,6 +14,9 @@ int StopSignal();
 // Waits until a signal asks. Any thread.
 void WaitForStopSignal();
 
+// The name of the signal that asked, or empty.
+std::string StopReason();
+
 // "SIGINT (Ctrl-C)".
 std::string SignalName(int signal);
 

@@ -1,3 +1,5 @@
+#include <CLI/CLI.hpp>
+
 #include <absl/strings/str_format.h>
 
 #include <cstdio>
@@ -12,6 +14,7 @@
 #include "cli/progress.h"
 #include "cli/result.h"
 #include "cli/setup.h"
+#include "cli/signals.h"
 #include "report/text.h"
 #include "sim/world.h"
 
@@ -19,8 +22,6 @@ namespace hopgap::cli {
 namespace {
 
 constexpr size_t kRpcEventsMax = 4'000'000;  // kept for RPC spans; beyond, a run writes none
-
-}  // namespace
 
 int SimulateCommand(const RunOptions& options) {
   absl::StatusOr<Setup> setup = MakeSetup(options);
@@ -51,6 +52,7 @@ int SimulateCommand(const RunOptions& options) {
       };
     }
   }
+  sim.stop_asked = StopReason;
   Instant next_word = SteadyNow() + std::chrono::seconds{1};
   const uint64_t total = options.messages * setup->lab.arms.size();
   sim.progress = [&](Duration passed, uint64_t settled) {
@@ -65,9 +67,23 @@ int SimulateCommand(const RunOptions& options) {
   }
   folder->AddLedger(*result->outcome.experiment);
   run.elapsed = result->outcome.end - result->outcome.first;
+  run.ended_early = result->outcome.ended_early;
+  run.ended_early_why = result->outcome.ended_early_why;
   run.arms = ArmRuns(result->outcome);
   return FinishRun(std::move(run), *folder,
                    {.json = options.json, .per_hop = options.per_hop, .waterfall = options.waterfall});
+}
+
+}  // namespace
+
+void AddSimulate(CLI::App& app, Commands& commands) {
+  CLI::App* command = app.add_subcommand("simulate", "the same experiment in virtual time: seconds for hours");
+  command->group("Predict");
+  commands.push_back({command, [flags = RunFlags(*command, true)] {
+                        absl::StatusOr<RunOptions> options = flags.Finish();
+                        return options.ok() ? SimulateCommand(*options)
+                                            : Fail(kBadConfiguration, MessageOf(options.status()));
+                      }});
 }
 
 }  // namespace hopgap::cli

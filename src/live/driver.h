@@ -44,6 +44,7 @@ class Driver final : public lab::LedgerClock {
   bool finished() const { return finished_; }  // all sent and settled
   bool stopped() const { return stopped_; }    // nothing in flight
   loop::Strand::Figures figures() const { return strand_.figures(); }
+  void ForgetLongest() { strand_.ForgetLongest(); }
   std::vector<Duration> TakeProbes();
 
  private:

@@ -1,7 +1,6 @@
 #include "live/run.h"
 
 #include <algorithm>
-#include <array>
 #include <thread>
 #include <utility>
 
@@ -25,9 +24,6 @@ constexpr Duration kReport{std::chrono::seconds{1}};
 constexpr uint64_t kLatenessMax = 50'000;  // slots looked at for a progress line
 constexpr Duration kStopWait{std::chrono::seconds{3}};
 
-// The longest cycle of each of our loops so far.
-using Stalls = std::array<std::pair<const char*, Duration>, 5>;
-
 class Session {
  public:
   explicit Session(Options options) : options_(std::move(options)) {}
@@ -43,10 +39,10 @@ class Session {
   void Drain(Instant give_up);
   bool StopAsked();
   Progress ReadProgress();
-  void Report(bool draining);
+  void Report();
   void StopEverything();
-  Stalls ReadStalls();
-  void FillHealth(const Stalls& before);
+  void ForgetSetUp();
+  void FillHealth();
 
   Options options_;
   Result result_;
@@ -178,16 +174,14 @@ Progress Session::ReadProgress() {
   return progress;
 }
 
-void Session::Report(bool draining) {
+void Session::Report() {
   if (!options_.progress || SteadyNow() < next_report_) return;
   next_report_ += kReport;
-  Progress progress = ReadProgress();
-  progress.draining = draining;
-  options_.progress(progress);
+  options_.progress(ReadProgress());
 }
 
 void Session::Measure() {
-  const Stalls before = ReadStalls();
+  ForgetSetUp();
   driver_->Run([&](Instant now, lab::Experiment& lab, lab::Commands&) {
     result_.outcome.first = now + kBeforeFirstSlot;
     result_.outcome.end = result_.outcome.first;
@@ -201,45 +195,44 @@ void Session::Measure() {
   Drain(result_.outcome.first + offset + slots + options_.drain);
   result_.outcome.end = SteadyNow();
   result_.last_progress = ReadProgress();
-  FillHealth(before);
+  FillHealth();
 }
 
 // Until everything settled, the drain is over, or somebody asks to end.
 void Session::Drain(Instant give_up) {
-  const Instant last_due = give_up - options_.drain;
   while (!driver_->finished() && SteadyNow() < give_up) {
     if (StopAsked()) {
       driver_->Run([](Instant, lab::Experiment& lab, lab::Commands&) { lab.EndSending(); });
       return;
     }
-    Report(SteadyNow() > last_due);
+    Report();
     std::this_thread::sleep_for(kPoll);
   }
 }
 
-Stalls Session::ReadStalls() {
-  Stalls stalls{{{"client strand", driver_->figures().longest_task},
-                 {"client poller", remote_->longest_poll_cycle()},
-                 {"timer thread", timer_.figures().longest_callback},
-                 {"broker strand", Duration{0}},
-                 {"server poller", Duration{0}}}};
-  if (server_) {
-    const server::GrpcServer::Figures figures = server_->figures();
-    stalls[3].second = figures.strand.longest_task;
-    stalls[4].second = figures.longest_poll_cycle;
-  }
-  return stalls;
+// Set-up opens every connection and stream at once; a stall of that is none of
+// the run.
+void Session::ForgetSetUp() {
+  driver_->ForgetLongest();
+  remote_->ForgetLongest();
+  timer_.ForgetLongest();
+  if (server_) server_->ForgetLongest();
 }
 
-// Set-up opens every connection and stream at once: a stall of the run is a
-// figure that rose after it.
-void Session::FillHealth(const Stalls& before) {
-  const Stalls after = ReadStalls();
+void Session::FillHealth() {
+  std::vector<std::pair<const char*, Duration>> loops = {{"client strand", driver_->figures().longest_task},
+                                                         {"client poller", remote_->longest_poll_cycle()},
+                                                         {"timer thread", timer_.figures().longest_callback}};
+  if (server_) {
+    const server::GrpcServer::Figures figures = server_->figures();
+    loops.emplace_back("broker strand", figures.strand.longest_task);
+    loops.emplace_back("server poller", figures.longest_poll_cycle);
+  }
   lab::Health& health = result_.outcome.health;
-  for (size_t i = 0; i < after.size(); ++i) {
-    if (after[i].second <= before[i].second || after[i].second <= health.loop_stall_max) continue;
-    health.loop_stall_max = after[i].second;
-    health.loop_stalled = after[i].first;
+  for (const auto& [name, longest] : loops) {
+    if (longest <= health.loop_stall_max) continue;
+    health.loop_stall_max = longest;
+    health.loop_stalled = name;
   }
 }
 

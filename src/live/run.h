@@ -31,8 +31,7 @@ struct GroupProgress {
 };
 struct Progress {
   std::vector<GroupProgress> groups;
-  Duration elapsed{0};    // since the first slot was due
-  bool draining = false;  // every slot has been sent
+  Duration elapsed{0};  // since the first slot was due
 };
 
 struct Options {

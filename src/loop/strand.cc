@@ -80,4 +80,9 @@ Strand::Figures Strand::figures() const {
   return figures_;
 }
 
+void Strand::ForgetLongest() {
+  std::lock_guard lock(mu_);
+  figures_.longest_task = figures_.longest_wait = Duration{0};
+}
+
 }  // namespace hopgap::loop

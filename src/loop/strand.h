@@ -57,6 +57,8 @@ class Strand {
     Duration longest_wait{0};  // from Post() to the start of the task
   };
   Figures figures() const;
+  // Starts the longest figures anew: what came before them was set-up.
+  void ForgetLongest();
 
  private:
   struct Queued {

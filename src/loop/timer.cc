@@ -104,4 +104,9 @@ Timer::Figures Timer::figures() const {
   return figures_;
 }
 
+void Timer::ForgetLongest() {
+  std::lock_guard lock(mu_);
+  figures_.worst_lateness = figures_.longest_callback = Duration{0};
+}
+
 }  // namespace hopgap::loop

@@ -57,6 +57,8 @@ class Timer {
     Duration longest_callback{0};
   };
   Figures figures() const;
+  // Starts the worst and longest figures anew.
+  void ForgetLongest();
 
  private:
   struct Entry {

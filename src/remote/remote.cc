@@ -192,4 +192,6 @@ Duration Remote::longest_poll_cycle() const {
   return Duration{impl_->longest_cycle_ns.load(std::memory_order_relaxed)};
 }
 
+void Remote::ForgetLongest() { impl_->longest_cycle_ns.store(0, std::memory_order_relaxed); }
+
 }  // namespace hopgap::remote

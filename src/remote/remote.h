@@ -111,6 +111,8 @@ class Remote {
 
   // The polling thread's longest time away from its queue.
   Duration longest_poll_cycle() const;
+  // Starts that figure anew.
+  void ForgetLongest();
 
  private:
   class Impl;

@@ -34,21 +34,6 @@ int PollTimeoutMs(Instant now, Instant until) {
 
 }  // namespace
 
-UniqueFd& UniqueFd::operator=(UniqueFd&& other) noexcept {
-  if (this != &other) {
-    Reset();
-    fd_ = other.Release();
-  }
-  return *this;
-}
-
-int UniqueFd::Release() { return std::exchange(fd_, -1); }
-
-void UniqueFd::Reset() {
-  if (fd_ >= 0) close(fd_);
-  fd_ = -1;
-}
-
 Acceptor::Acceptor(UniqueFd listener, UniqueFd wake, uint16_t port, const Limits& limits)
     : listener_(std::move(listener)), wake_(std::move(wake)), port_(port), limits_(limits) {}
 

@@ -11,25 +11,9 @@
 #include <vector>
 
 #include "base/time.h"
+#include "server/listen.h"
 
 namespace hopgap::server {
-
-// Closes a file descriptor once.
-class UniqueFd {
- public:
-  UniqueFd() = default;
-  explicit UniqueFd(int fd) : fd_(fd) {}
-  UniqueFd(UniqueFd&& other) noexcept : fd_(other.Release()) {}
-  UniqueFd& operator=(UniqueFd&& other) noexcept;
-  ~UniqueFd() { Reset(); }
-
-  int get() const { return fd_; }
-  int Release();
-  void Reset();
-
- private:
-  int fd_ = -1;
-};
 
 // Owns the listening socket: accepts, looks at the first bytes of each
 // connection and hands HTTP/2 over, so that one port can serve more than gRPC.

@@ -162,4 +162,9 @@ GrpcServer::Figures GrpcServer::figures() const {
   return figures;
 }
 
+void GrpcServer::ForgetLongest() {
+  impl_->longest_cycle_ns.store(0, std::memory_order_relaxed);
+  impl_->dispatcher.strand().ForgetLongest();
+}
+
 }  // namespace hopgap::server

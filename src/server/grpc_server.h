@@ -78,6 +78,8 @@ class GrpcServer {
     uint64_t dropped = 0;  // connections that were neither
   };
   Figures figures() const;
+  // Starts the longest figures anew.
+  void ForgetLongest();
 
  private:
   class Impl;

@@ -23,7 +23,7 @@ constexpr Duration kSettleIn{std::chrono::seconds{1}};
 // Events of a message may still come after its last ack (a receipt modack in
 // flight under overlap); it is folded this much later.
 constexpr Duration kFoldAfter{std::chrono::seconds{70}};
-constexpr uint64_t kProgressEvery = 200'000;  // steps
+constexpr uint64_t kLookUpEvery = 20'000;  // steps between looks at the outside world
 
 struct Item {
   enum class Kind : uint8_t {
@@ -102,7 +102,8 @@ class World final : public lab::LedgerClock {
     return options_.broker;
   }
   absl::Status CreateResources();
-  bool Step();  // false: nothing will ever happen again
+  bool Step();                   // false: nothing will ever happen again
+  bool LookUp(Duration passed);  // true: somebody asks to end
   void Handle(Item& item);
   void HandleStream(Item& item);
   void HandleAtBroker(Item& item, broker::Actions& actions);
@@ -113,9 +114,10 @@ class World final : public lab::LedgerClock {
   void Reply(broker::Action& action);
   void FoldDue(Instant until);
   void Fold(const lab::Settled& settled);
-  absl::Status setup_error_;
 
   Options options_;
+  absl::Status setup_error_;
+  std::string ended_early_why_;
   Instant now_ = kStart;
   trace::Collector collector_;
   Sink sink_;
@@ -178,11 +180,13 @@ absl::StatusOr<Result> World::Run() {
       break;
     }
     Step();
-    if (options_.progress && steps_ % kProgressEvery == 0) options_.progress(now_ - first, settled_);
+    if (steps_ % kLookUpEvery == 0 && LookUp(now_ - first)) break;
   }
   FoldDue(kNever);
   Result result;
   result.outcome.end = now_;
+  result.outcome.ended_early = !ended_early_why_.empty();
+  result.outcome.ended_early_why = ended_early_why_;
   result.outcome.first = first;
   result.outcome.experiment = std::move(lab_);
   result.outcome.paths = std::move(paths_);
@@ -191,6 +195,12 @@ absl::StatusOr<Result> World::Run() {
   result.anchor = kAnchor;
   result.steps = steps_;
   return result;
+}
+
+bool World::LookUp(Duration passed) {
+  if (options_.progress) options_.progress(passed, settled_);
+  if (options_.stop_asked) ended_early_why_ = options_.stop_asked();
+  return !ended_early_why_.empty();
 }
 
 bool World::Step() {

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <string>
 #include <vector>
 
 #include "base/time.h"
@@ -25,6 +26,8 @@ struct Options {
   std::function<void(uint64_t slot, std::vector<trace::Span>&)> message_spans;
   // Gets the events that name an RPC (for trace::RpcSpans), as they happen.
   std::function<void(const trace::Event&)> rpc_events;
+  // Polled now and then: a reason to end now, or empty.
+  std::function<std::string()> stop_asked;
   // Called now and then with the virtual time passed and messages settled.
   std::function<void(Duration, uint64_t)> progress;
 };

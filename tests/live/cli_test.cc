@@ -115,6 +115,8 @@ TEST_F(CliTest, WrongWordsNameFlagValueAndLimit) {
   ExpectFailure({"run", "--target", "gcp:my-project"}, 3, "gcp:my-project: is not supported yet");
   ExpectFailure({"run", "--target", "localhost:1", "--profile", "cloud-replay"}, 3, "needs the embedded broker");
   ExpectFailure({"run", "--rate", "100000", "--messages", "1000000"}, 3, "--ring-events");
+  ExpectFailure({"run", "--waterfall", "nobody"}, 3, "--waterfall nobody: no such arm; use one of std, eos");
+  ExpectFailure({"run", "--target", "localhost:1", "--plant", "ack=7ms"}, 3, "need the embedded broker");
   ExpectFailure({"analyze", "nothing-here"}, 3, "nothing-here/run.json");
   EXPECT_THAT(Entries(), ::testing::IsEmpty());
 }
@@ -160,6 +162,24 @@ TEST_F(CliTest, CtrlCReportsWhatCompleted) {
     EXPECT_TRUE(nlohmann::json::parse(Read("r/run.json")).at("outcome").at("ended_early"));
     fs::remove_all(folder_ / "r");
   }
+}
+
+TEST_F(CliTest, CtrlCEndsASimulationWithWhatCompleted) {
+  Process simulate = Hopgap({"simulate", "--messages", "1000000", "--rate", "100", "--profile", "none", "--out", "r"});
+  ASSERT_TRUE(simulate.WaitForText("virtual seconds", 30s)) << simulate.output();
+  simulate.Signal(SIGINT);
+  EXPECT_EQ(simulate.Wait(60s), 130) << simulate.output();
+  EXPECT_TRUE(nlohmann::json::parse(Read("r/run.json")).at("outcome").at("ended_early"));
+}
+
+TEST_F(CliTest, WithoutSpansTheLedgerIsWrittenAllTheSame) {
+  std::vector<std::string> words = kQuick;
+  words.insert(words.end(), {"--spans", "none"});
+  Process run = Hopgap(words);
+  Finished(run);
+  EXPECT_TRUE(fs::exists(folder_ / "r" / "ledger.csv"));
+  EXPECT_FALSE(fs::exists(folder_ / "r" / "spans.otlp.jsonl"));
+  ExpectFailure({"analyze", "r"}, 3, "wrote no spans");
 }
 
 TEST_F(CliTest, SigkillLeavesNoFolderThatLooksLikeARun) {

@@ -1,0 +1,70 @@
+#include "server/http_server.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <string>
+
+namespace hopgap::server {
+namespace {
+
+using ::testing::EndsWith;
+using ::testing::HasSubstr;
+using ::testing::StartsWith;
+
+// Sends `text` as it stands and returns everything until the server closes.
+std::string Exchange(uint16_t port, const std::string& text) {
+  const int fd = socket(AF_INET, SOCK_STREAM, 0);
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_port = htons(port);
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  EXPECT_EQ(connect(fd, reinterpret_cast<sockaddr*>(&address), sizeof address), 0);
+  EXPECT_EQ(write(fd, text.data(), text.size()), static_cast<ssize_t>(text.size()));
+  std::string answer;
+  char buffer[4096];
+  for (ssize_t got = 0; (got = read(fd, buffer, sizeof buffer)) > 0;) answer.append(buffer, static_cast<size_t>(got));
+  close(fd);
+  return answer;
+}
+
+TEST(HttpServerTest, AnswersWhatTheHandlerSays) {
+  const auto echo = [](const HttpCall& call) {
+    return HttpReply{.status = 202,
+                     .content_type = "text/plain",
+                     .body = call.method + call.path + std::string(call.Header("X-word")) + call.body,
+                     .headers = {{"X-Seen", "yes"}}};
+  };
+  auto server = HttpServer::Start({}, echo);
+  ASSERT_TRUE(server.ok()) << server.status();
+  const std::string answer = Exchange((*server)->port(),
+                                      "POST /send?a=1 HTTP/1.1\r\nHost: x\r\nx-WORD: w\r\nContent-Length: 2\r\n"
+                                      "Connection: close\r\n\r\nhi");
+  EXPECT_THAT(answer, StartsWith("HTTP/1.1 202"));
+  EXPECT_THAT(answer, HasSubstr("X-Seen: yes"));
+  EXPECT_THAT(answer, EndsWith("POST/sendwhi"));
+}
+
+TEST(HttpServerTest, ABodyBeyondTheLimitIsRefused) {
+  auto server = HttpServer::Start({.body_bytes_max = 10}, [](const HttpCall&) { return HttpReply{}; });
+  ASSERT_TRUE(server.ok()) << server.status();
+  EXPECT_THAT(Exchange((*server)->port(),
+                       "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 11\r\nConnection: close\r\n\r\n"
+                       "12345678901"),
+              StartsWith("HTTP/1.1 413"));
+}
+
+TEST(HttpServerTest, TwoServersNeverShareAPort) {
+  auto first = HttpServer::Start({}, [](const HttpCall&) { return HttpReply{}; });
+  ASSERT_TRUE(first.ok()) << first.status();
+  auto second = HttpServer::Start({.port = (*first)->port()}, [](const HttpCall&) { return HttpReply{}; });
+  EXPECT_EQ(second.status().code(), absl::StatusCode::kAlreadyExists) << second.status();
+}
+
+}  // namespace
+}  // namespace hopgap::server
