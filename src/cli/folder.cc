@@ -108,15 +108,15 @@ void Folder::Flush(bool all) {
   buffer_.clear();
 }
 
-void Folder::AddLedger(const lab::Experiment& experiment) {
+void Folder::AddLedger(const lab::Outcome& outcome) {
   if (!folder_) return;
   std::string text = formats::LedgerHeader();
-  const lab::Ledger& ledger = experiment.ledger();
-  for (size_t arm = 0; arm < experiment.options().arms.size(); ++arm) {
+  const lab::Ledger& ledger = outcome.ledger;
+  for (size_t arm = 0; arm < outcome.options.arms.size(); ++arm) {
     for (uint64_t slot = 0; slot < ledger.slots(); ++slot) {
       for (int hop = 1; hop <= ledger.hops(); ++hop) {
         const lab::LedgerRow& row = ledger.At(arm, slot, hop);
-        formats::AppendLedgerLine({.arm = experiment.options().arms[arm].name,
+        formats::AppendLedgerLine({.arm = outcome.options.arms[arm].name,
                                    .slot = slot,
                                    .hop = hop,
                                    .due = row.due,

@@ -11,7 +11,7 @@
 #include "cli/options.h"
 #include "formats/run_folder.h"
 #include "formats/run_json.h"
-#include "lab/experiment.h"
+#include "lab/verdict.h"
 #include "trace/build.h"
 
 namespace hopgap::cli {
@@ -44,7 +44,7 @@ class Folder {
   // Keeps the first failure; Commit() returns it.
   void AddSpans(std::vector<trace::Span>& spans);
   void AddRpcSpans(std::span<const trace::Event> events, const trace::SpanContext& context);
-  void AddLedger(const lab::Experiment& experiment);
+  void AddLedger(const lab::Outcome& outcome);
   void Add(std::string_view file, std::string_view text);
   absl::StatusOr<std::vector<std::pair<std::string, uint64_t>>> Commit();
 

@@ -25,14 +25,13 @@ report::Run PlannedRun(const Setup& setup, const SpanSample& sample) {
 }
 
 std::vector<report::ArmRun> ArmRuns(lab::Outcome& outcome) {
-  const lab::Experiment& experiment = *outcome.experiment;
   std::vector<report::ArmRun> arms;
-  for (size_t arm = 0; arm < experiment.options().arms.size(); ++arm) {
-    const lab::ArmSpec& spec = experiment.options().arms[arm];
-    const lab::ArmCounts& counts = experiment.counts(arm);
+  for (size_t arm = 0; arm < outcome.options.arms.size(); ++arm) {
+    const lab::ArmSpec& spec = outcome.options.arms[arm];
+    const lab::ArmCounts& counts = outcome.arms[arm].counts;
     const lab::ArmOutcome judged = lab::Judge(outcome, arm);
     report::ArmRun run;
-    run.group = experiment.options().groups[static_cast<size_t>(spec.group)].name;
+    run.group = outcome.options.groups[static_cast<size_t>(spec.group)].name;
     run.name = spec.name;
     run.kind = spec.kind;
     run.client_model = spec.model;

@@ -57,7 +57,7 @@ live::Options LiveOptions(const RunOptions& options, Setup& setup, const EventEs
 }
 
 void FoldAndWrite(live::Result& result, const SpanSample& sample, Folder& folder) {
-  folder.AddLedger(*result.outcome.experiment);
+  folder.AddLedger(result.outcome);
   if (!folder.wanted() || sample.none()) return live::FoldPaths(result, nullptr);
   live::FoldPaths(result, [&](size_t, uint64_t slot, std::vector<trace::Span>& message) {
     if (sample.Takes(slot)) folder.AddSpans(message);

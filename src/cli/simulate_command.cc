@@ -65,7 +65,7 @@ int SimulateCommand(const RunOptions& options) {
   if (spans && rpc_events.size() <= kRpcEventsMax) {
     folder->AddRpcSpans(rpc_events, {result->anchor, result->places});
   }
-  folder->AddLedger(*result->outcome.experiment);
+  folder->AddLedger(result->outcome);
   run.elapsed = result->outcome.end - result->outcome.first;
   run.ended_early = result->outcome.ended_early;
   run.ended_early_why = result->outcome.ended_early_why;

@@ -2,30 +2,19 @@
 
 #include <cstdint>
 #include <memory>
-#include <optional>
-#include <queue>
 #include <set>
 #include <string>
-#include <tuple>
 #include <unordered_map>
 #include <utility>
 #include <vector>
 
 #include "base/time.h"
-#include "client/publisher.h"
-#include "client/subscriber.h"
 #include "lab/ledger.h"
 #include "lab/options.h"
+#include "lab/sender.h"
+#include "lab/worker.h"
 
 namespace hopgap::lab {
-
-// An order to the driver. Endpoints number the run's publishers and
-// subscribers; each has a connection of its own, as separate processes would.
-struct Command {
-  uint32_t endpoint = 0;
-  client::Action action;
-};
-using Commands = std::vector<Command>;
 
 // A message of the schedule that reached the end with every ack answered.
 struct Settled {
@@ -67,16 +56,16 @@ class Chain {
   // The generator's publish call for `slot`.
   void Send(Instant now, uint64_t slot, Instant due, Commands& out);
 
+  // `local` numbers the arm's endpoints; see Logic for the calls.
   void OnResponse(Instant now, uint32_t local, uint32_t stream, Instant received, Instant read_posted,
                   pubsub::StreamingPullResponse response, Commands& out);
   void OnStreamEnded(Instant now, uint32_t local, uint32_t stream, const absl::Status& status, Commands& out);
   void OnCallDone(Instant now, uint32_t local, uint64_t call, const absl::Status& status, std::string_view details,
                   const pubsub::Bytes& response, Commands& out);
-  // The handler of `delivery` is entered (the answer to kStartCallback).
   void OnHandlerEntered(Instant now, uint32_t local, uint64_t delivery, Commands& out);
   // Does the one thing that is due first; there may be more.
   void OnDeadline(Instant now, Commands& out);
-  Instant NextDeadline() const;  // kNever: none
+  Instant NextDeadline() const { return deadlines_.empty() ? kNever : deadlines_.begin()->first; }  // kNever: none
 
   void Stop(Instant now, Commands& out);
   bool Stopped() const;
@@ -99,49 +88,44 @@ class Chain {
     bool settled = false;
     uint32_t open = 0;  // deliveries without an ack result
   };
-  struct Handling {  // a delivery in its handler
-    int hop = 0;
-    uint64_t slot = 0;
-    uint64_t delivery = 0;
-  };
-  struct WorkEnd {
-    Instant at;
-    uint64_t order = 0;
-    Handling handling;
-    bool operator>(const WorkEnd& other) const { return std::tie(at, order) > std::tie(other.at, other.order); }
+  // What one hop's worker tells.
+  class Book final : public WorkerBook {
+   public:
+    Book(Chain& chain, int hop) : chain_(chain), hop_(hop) {}
+    bool OnEntered(uint64_t delivery, const client::Subscriber::Delivery& received) override;
+    void OnWorkDone(uint64_t delivery) override;
+    void OnPublished(bool ok) override;
+    void OnReturned(uint64_t delivery, bool ack) override;
+    void OnAckDone(uint64_t delivery, bool ok) override;
+    void OnFailed(const std::string& error) override;
+
+   private:
+    Chain& chain_;
+    const int hop_;
+    std::unordered_map<uint64_t, uint64_t> slots_;  // delivery -> slot, until its ack has its result
   };
 
-  client::Subscriber& SubscriberAt(int hop) { return *subscribers_[static_cast<size_t>(hop - 1)]; }
-  client::Publisher& PublisherTo(int hop) { return *publishers_[static_cast<size_t>(hop - 1)]; }
+  // Units: 0 is the sender, h the worker of hop h, which publishes to hop h + 1.
+  static uint32_t UnitOf(uint32_t local) { return (local + 1) / 2; }
+  Worker& WorkerAt(uint32_t unit) { return *workers_[unit - 1]; }
   Visit& VisitOf(int hop, uint64_t slot) {
     return visits_[slot * static_cast<size_t>(hops_) + static_cast<size_t>(hop - 1)];
   }
-
-  void PublishTo(Instant now, int hop, uint64_t slot, uint64_t publish, uint64_t parent, std::optional<Instant> due,
-                 Commands& out);
-  void Take(Instant now, uint32_t local, client::Actions& actions, Commands& out);
-  void TakeOwn(Instant now, uint32_t local, client::Action& action, Commands& out);
-  void OnWorkDone(Instant now, const Handling& handling, Commands& out);
-  void OnPublished(Instant now, const client::Action& action, Commands& out);
-  void OnAckDone(int hop, const client::Action& action);
-  void Finish(Instant now, const Handling& handling, bool ack, Commands& out);
+  uint32_t Endpoint(uint32_t local) const { return static_cast<uint32_t>(env_.arm) * EndpointCount(hops_) + local; }
+  void StampPublishCall(int hop, uint64_t slot);
   void CountVisit(int hop, uint64_t slot, std::string_view message_id);
   void Settle(uint64_t slot);
-  void Refresh(uint32_t local);
+  void Refresh(uint32_t unit);
 
   Environment env_;
   const int hops_;
-  std::vector<std::unique_ptr<client::Subscriber>> subscribers_;  // by hop - 1
-  std::vector<std::unique_ptr<client::Publisher>> publishers_;    // to hop, by hop - 1
+  std::unique_ptr<Sender> sender_;
+  std::vector<std::unique_ptr<Book>> books_;      // by hop - 1
+  std::vector<std::unique_ptr<Worker>> workers_;  // by hop - 1
   std::vector<Slot> slots_;
   std::vector<Visit> visits_;
-  std::vector<std::unordered_map<uint64_t, uint64_t>> slot_of_;  // per hop: delivery -> slot
-  std::unordered_map<uint64_t, Handling> publishing_;            // publish -> who waits for it
-  std::priority_queue<WorkEnd, std::vector<WorkEnd>, std::greater<>> working_;
-  std::set<std::pair<Instant, uint32_t>> deadlines_;  // of endpoints
-  std::vector<Instant> deadline_of_;
-  uint64_t next_publish_ = 1;
-  uint64_t next_order_ = 0;
+  std::set<std::pair<Instant, uint32_t>> deadlines_;  // of units
+  std::vector<Instant> deadline_of_;                  // by unit
   uint64_t settled_ = 0;
   ArmCounts counts_;
 };

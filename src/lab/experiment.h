@@ -12,6 +12,7 @@
 #include "base/time.h"
 #include "lab/chain.h"
 #include "lab/ledger.h"
+#include "lab/logic.h"
 #include "lab/options.h"
 #include "lab/schedule.h"
 
@@ -23,15 +24,14 @@ namespace hopgap::lab {
 //
 // Sans-I/O: a driver (live or sim) performs the commands and brings the
 // answers. One strand. `now` must not fall.
-class Experiment {
+class Experiment final : public Logic {
  public:
   // `sink` and `clock` outlive it. Requires: at least one arm, hops >= 1.
   // NotFound for an unknown client model.
   static absl::StatusOr<std::unique_ptr<Experiment>> Make(Options options, trace::EventSink& sink, LedgerClock& clock);
 
-  // Opens the streams. Ready() once every stream has answered.
-  void Start(Instant now, Commands& out);
-  bool Ready() const;
+  void Start(Instant now, Commands& out) override;
+  bool Ready() const override;
 
   // The generator begins: slot 0 of the first group is due at `first`.
   void Begin(Instant first);
@@ -39,35 +39,34 @@ class Experiment {
   void EndSending() { sending_ended_ = true; }
 
   void OnResponse(Instant now, uint32_t endpoint, uint32_t stream, Instant received, Instant read_posted,
-                  pubsub::StreamingPullResponse response, Commands& out);
-  void OnStreamEnded(Instant now, uint32_t endpoint, uint32_t stream, const absl::Status& status, Commands& out);
+                  pubsub::StreamingPullResponse response, Commands& out) override;
+  void OnStreamEnded(Instant now, uint32_t endpoint, uint32_t stream, const absl::Status& status,
+                     Commands& out) override;
   void OnCallDone(Instant now, uint32_t endpoint, uint64_t call, const absl::Status& status, std::string_view details,
-                  const pubsub::Bytes& response, Commands& out);
-  // The driver entered the handler that kStartCallback asked for; `now` is read
-  // at that moment, as the first line of a handler would.
-  void OnHandlerEntered(Instant now, uint32_t endpoint, uint64_t delivery, Commands& out);
-  // Does the one thing that is due first, so that each has a `now` of its own.
-  // Call again while NextDeadline() has passed.
-  void OnDeadline(Instant now, Commands& out);
-  std::optional<Instant> NextDeadline() const;
+                  const pubsub::Bytes& response, Commands& out) override;
+  void OnHandlerEntered(Instant now, uint32_t endpoint, uint64_t delivery, Commands& out) override;
+  void OnDeadline(Instant now, Commands& out) override;
+  std::optional<Instant> NextDeadline() const override;
 
+  bool Finished() const override { return AllSent() && AllSettled(); }
   bool AllSent() const;     // every slot sent, or sending ended
   bool AllSettled() const;  // every sent message handled at the end and every ack answered
   std::optional<Instant> LastSlotDue() const;
 
-  // Closes the streams politely; Stopped() when nothing is in flight.
-  void Stop(Instant now, Commands& out);
-  bool Stopped() const;
+  void Stop(Instant now, Commands& out) override;
+  bool Stopped() const override;
 
   // Messages that settled since the last call.
   std::vector<Settled> TakeSettled() { return std::exchange(settled_, {}); }
 
   const Options& options() const { return options_; }
   const Ledger& ledger() const { return ledger_; }
+  // The book itself, when the run is over.
+  Ledger TakeLedger() { return std::move(ledger_); }
   const ArmCounts& counts(size_t arm) const { return chains_[arm]->counts(); }
   bool ExactlyOnceSeen(size_t arm) const { return chains_[arm]->ExactlyOnceSeen(); }
   std::pair<uint64_t, uint64_t> TraceId(size_t arm, uint64_t slot) const { return chains_[arm]->TraceId(slot); }
-  uint32_t EndpointCount() const;
+  uint32_t EndpointCount() const override;
   // True for endpoints that publish.
   static bool IsPublisher(uint32_t endpoint) { return endpoint % 2 == 0; }
   // The resource an endpoint works on, for request headers.

@@ -27,6 +27,7 @@ class LedgerClock {
 // Rows by arm, slot and hop (1-based); all of them allocated up front.
 class Ledger {
  public:
+  Ledger() = default;
   Ledger(size_t arms, uint64_t slots, int hops)
       : slots_(slots), hops_(static_cast<size_t>(hops)), rows_(arms * slots * hops_) {}
 
@@ -39,8 +40,8 @@ class Ledger {
   size_t Index(size_t arm, uint64_t slot, int hop) const {
     return (arm * slots_ + slot) * hops_ + static_cast<size_t>(hop - 1);
   }
-  uint64_t slots_;
-  size_t hops_;
+  uint64_t slots_ = 0;
+  size_t hops_ = 0;
   std::vector<LedgerRow> rows_;
 };
 

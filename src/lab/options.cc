@@ -1,9 +1,12 @@
 #include "lab/options.h"
 
+#include "base/draw.h"
 #include "base/text.h"
 
 namespace hopgap::lab {
 namespace {
+
+constexpr std::string_view kTraceLabel = "trace";
 
 std::string Id(const Options& options, const ArmSpec& arm, int hop) {
   return StrCat(options.resource_prefix, arm.name, "-hop", hop);
@@ -20,6 +23,11 @@ std::string TopicName(const Options& options, const ArmSpec& arm, int hop) {
 
 std::string SubscriptionName(const Options& options, const ArmSpec& arm, int hop) {
   return StrCat("projects/", Project(options, arm), "/subscriptions/", Id(options, arm, hop), "-sub");
+}
+
+std::pair<uint64_t, uint64_t> TraceIdOf(const Options& options, size_t arm, uint64_t slot) {
+  const uint64_t hi = Mix(options.seed, HashName(kTraceLabel), HashName(options.arms[arm].name));
+  return {hi, Mix(hi, slot + 1)};
 }
 
 std::vector<Resource> ResourcesOf(const Options& options) {

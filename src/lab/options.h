@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/time.h"
@@ -52,6 +53,8 @@ struct Resource {
 
 // Topics first, so that they can be made in this order and removed in reverse.
 std::vector<Resource> ResourcesOf(const Options& options);
+// The trace of an arm's message.
+std::pair<uint64_t, uint64_t> TraceIdOf(const Options& options, size_t arm, uint64_t slot);
 std::string TopicName(const Options& options, const ArmSpec& arm, int hop);
 std::string SubscriptionName(const Options& options, const ArmSpec& arm, int hop);
 

@@ -30,7 +30,7 @@ Progress ProgressOf(const Ledger& ledger, size_t arm, Instant end) {
 
 void JudgeUnfinished(const Outcome& outcome, size_t arm, ArmOutcome& result) {
   if (result.unfinished == 0 || outcome.ended_early) return;
-  const Progress progress = ProgressOf(outcome.experiment->ledger(), arm, outcome.end);
+  const Progress progress = ProgressOf(outcome.ledger, arm, outcome.end);
   const bool moving = progress.last != kNever && progress.last > outcome.end - kProgressWindow;
   if (!moving) {
     result.lost = result.unfinished;
@@ -59,9 +59,19 @@ void JudgeInstrument(const Outcome& outcome, ArmOutcome& result) {
 
 }  // namespace
 
-void AppendSendLateness(const Experiment& experiment, size_t arm, uint64_t slots_max, std::vector<int64_t>& out) {
-  const Ledger& ledger = experiment.ledger();
-  const uint64_t sent = experiment.counts(arm).sent;  // slots are sent in order
+void TakeBooks(Experiment& experiment, Outcome& outcome) {
+  outcome.options = experiment.options();
+  outcome.ledger = experiment.TakeLedger();
+  outcome.arms.resize(outcome.options.arms.size());
+  for (size_t arm = 0; arm < outcome.arms.size(); ++arm) {
+    outcome.arms[arm].counts = experiment.counts(arm);
+    outcome.arms[arm].exactly_once_seen = outcome.arms[arm].exactly_once_seen;
+  }
+}
+
+// Slots are sent in order.
+void AppendSendLateness(const Ledger& ledger, size_t arm, uint64_t sent, uint64_t slots_max,
+                        std::vector<int64_t>& out) {
   for (uint64_t slot = sent - std::min(sent, slots_max); slot < sent; ++slot) {
     const LedgerRow& row = ledger.At(arm, slot, 1);
     out.push_back((row.publish_call - row.due).count());
@@ -69,17 +79,16 @@ void AppendSendLateness(const Experiment& experiment, size_t arm, uint64_t slots
 }
 
 ArmOutcome Judge(const Outcome& outcome, size_t arm) {
-  const Experiment& experiment = *outcome.experiment;
-  const ArmCounts& counts = experiment.counts(arm);
-  ArmOutcome result{.planned = experiment.options().slots,
+  const ArmCounts& counts = outcome.arms[arm].counts;
+  ArmOutcome result{.planned = outcome.options.slots,
                     .sent = counts.sent,
                     .completed = counts.completed,
                     .unfinished = counts.sent - counts.completed,
                     .saturated_at = {},
-                    .exactly_once_seen = experiment.ExactlyOnceSeen(arm),
+                    .exactly_once_seen = outcome.arms[arm].exactly_once_seen,
                     .reasons = {}};
   std::vector<int64_t> lateness;
-  AppendSendLateness(experiment, arm, counts.sent, lateness);
+  AppendSendLateness(outcome.ledger, arm, counts.sent, counts.sent, lateness);
   result.late = static_cast<uint64_t>(
       std::count_if(lateness.begin(), lateness.end(), [](int64_t late) { return late > report::kLateFrom.count(); }));
   if (static_cast<double>(result.late) > report::kLateShareMax * static_cast<double>(counts.sent)) {
@@ -93,7 +102,7 @@ ArmOutcome Judge(const Outcome& outcome, size_t arm) {
   }
   if (counts.publish_failures > 0) result.reasons.push_back(StrCat(counts.publish_failures, " publishes failed"));
   if (!counts.failure.empty()) result.reasons.push_back(StrCat("a subscriber stopped: ", counts.failure));
-  if (experiment.options().arms[arm].exactly_once && !result.exactly_once_seen) {
+  if (outcome.options.arms[arm].exactly_once && !result.exactly_once_seen) {
     result.reasons.push_back(
         "exactly-once was asked for, but the streams did not say so: this is no exactly-once result");
   }

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <cstdint>
-#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -26,7 +25,13 @@ struct Health {
 
 // A run that has ended, live or simulated.
 struct Outcome {
-  std::unique_ptr<Experiment> experiment;
+  Options options;
+  Ledger ledger;
+  struct Arm {
+    ArmCounts counts;
+    bool exactly_once_seen = false;  // every stream said so
+  };
+  std::vector<Arm> arms;
   std::vector<std::vector<trace::Path>> paths;  // by arm, in order of slots
   Health health;
   Instant first = kNever;  // the first slot's due
@@ -46,10 +51,13 @@ struct ArmOutcome {
   std::vector<std::string> reasons;  // why it is not
 };
 
+// What the experiment counted and wrote down; its ledger is taken away.
+void TakeBooks(Experiment& experiment, Outcome& outcome);
+
 ArmOutcome Judge(const Outcome& outcome, size_t arm);
 
-// Appends the send lateness of the arm's sent slots (the last `slots_max` of
-// them), by the ledger, in order of slots.
-void AppendSendLateness(const Experiment& experiment, size_t arm, uint64_t slots_max, std::vector<int64_t>& out);
+// Appends the send lateness of the arm's first `sent` slots (the last
+// `slots_max` of them), by the ledger, in order of slots.
+void AppendSendLateness(const Ledger& ledger, size_t arm, uint64_t sent, uint64_t slots_max, std::vector<int64_t>& out);
 
 }  // namespace hopgap::lab

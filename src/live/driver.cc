@@ -37,33 +37,31 @@ class Driver::Endpoint final : public remote::Handler {
   void Probe() {
     connection_->Probe([this](const absl::Status& status, Duration round_trip) {
       if (!status.ok()) return;
-      driver_.Post(
-          [this, round_trip](Instant, lab::Experiment&, lab::Commands&) { driver_.probes_.push_back(round_trip); });
+      driver_.Post([this, round_trip](Instant, lab::Commands&) { driver_.probes_.push_back(round_trip); });
     });
   }
 
   void OnResponse(uint64_t stream, Instant received, Instant read_posted,
                   pubsub::StreamingPullResponse response) override {
-    driver_.Post([this, stream, received, read_posted, response = std::move(response)](
-                     Instant now, lab::Experiment& lab, lab::Commands& out) mutable {
-      if (!Current(stream)) return;
-      lab.OnResponse(now, id_, IndexOf(stream), received, read_posted, std::move(response), out);
-    });
+    driver_.Post(
+        [this, stream, received, read_posted, response = std::move(response)](Instant now, lab::Commands& out) mutable {
+          if (!Current(stream)) return;
+          driver_.logic_->OnResponse(now, id_, IndexOf(stream), received, read_posted, std::move(response), out);
+        });
   }
 
   void OnStreamEnded(uint64_t stream, Instant, const absl::Status& status, const std::string&) override {
-    driver_.Post([this, stream, status](Instant now, lab::Experiment& lab, lab::Commands& out) {
+    driver_.Post([this, stream, status](Instant now, lab::Commands& out) {
       if (!Current(stream)) return;
-      lab.OnStreamEnded(now, id_, IndexOf(stream), status, out);
+      driver_.logic_->OnStreamEnded(now, id_, IndexOf(stream), status, out);
     });
   }
 
   void OnCallDone(uint64_t call, Instant, const absl::Status& status, const std::string& details,
                   pubsub::Bytes response) override {
-    driver_.Post([this, call, status, details, response = std::move(response)](Instant now, lab::Experiment& lab,
-                                                                               lab::Commands& out) {
+    driver_.Post([this, call, status, details, response = std::move(response)](Instant now, lab::Commands& out) {
       if (probe_after_.erase(call) > 0) Probe();
-      lab.OnCallDone(now, id_, call, status, details, response, out);
+      driver_.logic_->OnCallDone(now, id_, call, status, details, response, out);
     });
   }
 
@@ -103,17 +101,15 @@ Driver::~Driver() { strand_.WaitIdle(); }
 
 Instant Driver::Stamp() { return SteadyNow(); }
 
-void Driver::Adopt(std::unique_ptr<lab::Experiment> experiment) {
-  lab_ = std::move(experiment);
-  for (uint32_t id = 0; id < lab_->EndpointCount(); ++id) {
+void Driver::Adopt(lab::Logic& logic) {
+  logic_ = &logic;
+  for (uint32_t id = 0; id < logic_->EndpointCount(); ++id) {
     endpoints_.push_back(std::make_unique<Endpoint>(*this, id, remote_.Connect(options_.target)));
   }
 }
 
-std::unique_ptr<lab::Experiment> Driver::Release() {
-  std::unique_ptr<lab::Experiment> released;
-  strand_.Run([&] { released = std::move(lab_); });
-  return released;
+void Driver::Release() {
+  strand_.Run([&] { logic_ = nullptr; });
 }
 
 void Driver::Run(const Task& task) {
@@ -125,13 +121,13 @@ void Driver::Post(Task task) {
 }
 
 void Driver::Step(const Task& task) {
-  if (!lab_) return;  // released: the run is over
+  if (logic_ == nullptr) return;  // released: the run is over
   lab::Commands commands;
-  task(SteadyNow(), *lab_, commands);
+  task(SteadyNow(), commands);
   Perform(commands);
-  ready_ = lab_->Ready();
-  finished_ = lab_->AllSent() && lab_->AllSettled();
-  stopped_ = lab_->Stopped();
+  ready_ = logic_->Ready();
+  finished_ = logic_->Finished();
+  stopped_ = logic_->Stopped();
   Arm();
 }
 
@@ -140,7 +136,7 @@ void Driver::Perform(lab::Commands& commands) {
     Endpoint& endpoint = *endpoints_[command.endpoint];
     if (command.action.kind == client::Action::Kind::kStartCallback) {
       lab::Commands entered;
-      lab_->OnHandlerEntered(SteadyNow(), command.endpoint, command.action.delivery, entered);
+      logic_->OnHandlerEntered(SteadyNow(), command.endpoint, command.action.delivery, entered);
       Perform(entered);
       continue;
     }
@@ -154,21 +150,21 @@ void Driver::Perform(lab::Commands& commands) {
 // Timers are only ever added: one that was overtaken by an earlier deadline
 // fires and finds nothing to do.
 void Driver::Arm() {
-  const std::optional<Instant> next = lab_->NextDeadline();
+  const std::optional<Instant> next = logic_->NextDeadline();
   if (!next || *next >= armed_) return;
   armed_ = *next;
   timer_.Set(armed_, [this, at = armed_] { OnTimer(at); });
 }
 
 void Driver::OnTimer(Instant at) {
-  Post([this, at](Instant now, lab::Experiment& lab, lab::Commands& out) {
+  Post([this, at](Instant now, lab::Commands& out) {
     if (armed_ == at) armed_ = kNever;
-    lab.OnDeadline(now, out);
+    logic_->OnDeadline(now, out);
     // What else is due gets a clock reading of its own.
-    for (Instant next = SteadyNow(); lab.NextDeadline().value_or(kNever) <= next; next = SteadyNow()) {
+    for (Instant next = SteadyNow(); logic_->NextDeadline().value_or(kNever) <= next; next = SteadyNow()) {
       Perform(out);
       out.clear();
-      lab.OnDeadline(next, out);
+      logic_->OnDeadline(next, out);
     }
   });
 }

@@ -8,18 +8,19 @@
 #include <vector>
 
 #include "base/time.h"
-#include "lab/experiment.h"
+#include "lab/ledger.h"
+#include "lab/logic.h"
 #include "loop/strand.h"
 #include "loop/timer.h"
 #include "remote/remote.h"
 
 namespace hopgap::live {
 
-// Drives an experiment over gRPC: performs its commands on connections, one an
+// Drives a logic over gRPC: performs its commands on connections, one an
 // endpoint, and brings the answers and deadlines back, all on one strand.
 //
-// Thread-safe where not said otherwise; the experiment is touched on the strand
-// alone. Everything outlives it that is handed in by reference.
+// Thread-safe where not said otherwise; the logic is touched on the strand alone.
+// Everything outlives it that is handed in by reference.
 class Driver final : public lab::LedgerClock {
  public:
   struct Options {
@@ -32,24 +33,26 @@ class Driver final : public lab::LedgerClock {
   Instant Stamp() override;
 
   // Before anything else, on the calling thread.
-  void Adopt(std::unique_ptr<lab::Experiment> experiment);
-  // The experiment back, when no answer can come any more (Remote shut down).
-  std::unique_ptr<lab::Experiment> Release();
+  void Adopt(lab::Logic& logic);
+  // Afterwards nothing touches the logic any more: answers that still come are
+  // dropped. Requires: not called on the strand.
+  void Release();
 
   // Runs `task` on the strand and performs what it asks for; returns when done.
-  using Task = std::function<void(Instant now, lab::Experiment& lab, lab::Commands& out)>;
+  using Task = std::function<void(Instant now, lab::Commands& out)>;
   void Run(const Task& task);
+  // The same without waiting: for answers to others' threads.
+  void Post(Task task);
 
   bool ready() const { return ready_; }
-  bool finished() const { return finished_; }  // all sent and settled
-  bool stopped() const { return stopped_; }    // nothing in flight
+  bool finished() const { return finished_; }
+  bool stopped() const { return stopped_; }  // nothing in flight
   loop::Strand::Figures figures() const { return strand_.figures(); }
   void ForgetLongest() { strand_.ForgetLongest(); }
   std::vector<Duration> TakeProbes();
 
  private:
   class Endpoint;
-  void Post(Task task);
   void Step(const Task& task);
   void Perform(lab::Commands& commands);
   void Arm();
@@ -60,7 +63,7 @@ class Driver final : public lab::LedgerClock {
   loop::Timer& timer_;
   loop::Strand strand_;
   // Touched on the strand alone.
-  std::unique_ptr<lab::Experiment> lab_;
+  lab::Logic* logic_ = nullptr;  // until Release()
   std::vector<std::unique_ptr<Endpoint>> endpoints_;
   Instant armed_ = kNever;
   uint64_t receipt_calls_ = 0;

@@ -6,6 +6,7 @@
 
 #include "base/system_clock.h"
 #include "base/text.h"
+#include "lab/experiment.h"
 #include "live/driver.h"
 #include "loop/timer.h"
 #include "remote/remote.h"
@@ -54,6 +55,7 @@ class Session {
   std::unique_ptr<server::GrpcServer> server_;
   std::unique_ptr<remote::Remote> remote_;
   std::unique_ptr<remote::Connection> setup_;
+  std::unique_ptr<lab::Experiment> lab_;
   std::unique_ptr<Driver> driver_;
 };
 
@@ -119,12 +121,13 @@ absl::Status Session::Prepare() {
   absl::StatusOr<std::unique_ptr<lab::Experiment>> lab =
       lab::Experiment::Make(options_.lab, *result_.client_events, *driver_);
   if (!lab.ok()) return lab.status();
-  driver_->Adopt(*std::move(lab));
+  lab_ = *std::move(lab);
+  driver_->Adopt(*lab_);
   return absl::OkStatus();
 }
 
 absl::Status Session::OpenStreams() {
-  driver_->Run([](Instant now, lab::Experiment& lab, lab::Commands& out) { lab.Start(now, out); });
+  driver_->Run([this](Instant now, lab::Commands& out) { lab_->Start(now, out); });
   const Instant give_up = SteadyNow() + kStreamsOpen;
   while (!driver_->ready()) {
     if (StopAsked()) return absl::OkStatus();
@@ -152,16 +155,16 @@ Progress Session::ReadProgress() {
   Progress progress;
   std::vector<std::vector<int64_t>> lateness;
   progress.elapsed = std::max(Duration{0}, SteadyNow() - result_.outcome.first);
-  driver_->Run([&](Instant, lab::Experiment& lab, lab::Commands&) {
-    const lab::Options& options = lab.options();
+  driver_->Run([&](Instant, lab::Commands&) {
+    const lab::Options& options = lab_->options();
     lateness.resize(options.groups.size());
     for (const lab::Group& group : options.groups)
       progress.groups.push_back({group.name, {}, options.slots, Duration{0}});
     for (size_t arm = 0; arm < options.arms.size(); ++arm) {
       const auto group = static_cast<size_t>(options.arms[arm].group);
-      const lab::ArmCounts& counts = lab.counts(arm);
+      const lab::ArmCounts& counts = lab_->counts(arm);
       progress.groups[group].arms.push_back({options.arms[arm].name, counts.sent, counts.completed, counts.duplicates});
-      lab::AppendSendLateness(lab, arm, kLatenessMax, lateness[group]);
+      lab::AppendSendLateness(lab_->ledger(), arm, counts.sent, kLatenessMax, lateness[group]);
     }
   });
   for (size_t group = 0; group < lateness.size(); ++group) {
@@ -182,10 +185,10 @@ void Session::Report() {
 
 void Session::Measure() {
   ForgetSetUp();
-  driver_->Run([&](Instant now, lab::Experiment& lab, lab::Commands&) {
+  driver_->Run([&](Instant now, lab::Commands&) {
     result_.outcome.first = now + kBeforeFirstSlot;
     result_.outcome.end = result_.outcome.first;
-    lab.Begin(result_.outcome.first);
+    lab_->Begin(result_.outcome.first);
   });
   next_report_ = result_.outcome.first + kReport;
   const lab::Options& lab = options_.lab;
@@ -202,7 +205,7 @@ void Session::Measure() {
 void Session::Drain(Instant give_up) {
   while (!driver_->finished() && SteadyNow() < give_up) {
     if (StopAsked()) {
-      driver_->Run([](Instant, lab::Experiment& lab, lab::Commands&) { lab.EndSending(); });
+      driver_->Run([this](Instant, lab::Commands&) { lab_->EndSending(); });
       return;
     }
     Report();
@@ -238,7 +241,7 @@ void Session::FillHealth() {
 
 void Session::StopEverything() {
   if (driver_) {
-    driver_->Run([](Instant now, lab::Experiment& lab, lab::Commands& out) { lab.Stop(now, out); });
+    driver_->Run([this](Instant now, lab::Commands& out) { lab_->Stop(now, out); });
     const Instant give_up = SteadyNow() + kStopWait;
     while (!driver_->stopped() && SteadyNow() < give_up) std::this_thread::sleep_for(kPoll / 10);
   }
@@ -259,7 +262,8 @@ absl::StatusOr<Result> Session::Run() {
   StopEverything();
   if (!status.ok()) return status;
   result_.probes = driver_->TakeProbes();
-  result_.outcome.experiment = driver_->Release();
+  driver_->Release();
+  lab::TakeBooks(*lab_, result_.outcome);
   result_.outcome.health.events_overflowed = result_.client_events->overflowed() + result_.broker_events->overflowed();
   result_.clock_drift = WallNow() - result_.anchor.ToWall(SteadyNow());
   return std::move(result_);
@@ -279,14 +283,14 @@ void FoldPaths(Result& result,
   for (const loop::Recorder* recorder : {result.client_events.get(), result.broker_events.get()}) {
     for (const trace::Event& event : recorder->events()) collector.Record(event);
   }
-  const lab::Experiment& lab = *result.outcome.experiment;
-  result.outcome.paths.assign(lab.options().arms.size(), {});
-  for (size_t arm = 0; arm < lab.options().arms.size(); ++arm) {
-    for (uint64_t slot = 0; slot < lab.options().slots; ++slot) {
+  const lab::Options& lab = result.outcome.options;
+  result.outcome.paths.assign(lab.arms.size(), {});
+  for (size_t arm = 0; arm < lab.arms.size(); ++arm) {
+    for (uint64_t slot = 0; slot < lab.slots; ++slot) {
       std::function<void(std::vector<trace::Span>&)> take;
       if (message_spans) take = [&](std::vector<trace::Span>& spans) { message_spans(arm, slot, spans); };
-      const auto [hi, lo] = lab.TraceId(arm, slot);
-      std::vector<trace::Path> paths = collector.Fold(hi, lo, lab.options().hops, take);
+      const auto [hi, lo] = lab::TraceIdOf(lab, arm, slot);
+      std::vector<trace::Path> paths = collector.Fold(hi, lo, lab.hops, take);
       if (!paths.empty()) result.outcome.paths[arm].push_back(std::move(paths.front()));
     }
   }

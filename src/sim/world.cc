@@ -188,7 +188,7 @@ absl::StatusOr<Result> World::Run() {
   result.outcome.ended_early = !ended_early_why_.empty();
   result.outcome.ended_early_why = ended_early_why_;
   result.outcome.first = first;
-  result.outcome.experiment = std::move(lab_);
+  lab::TakeBooks(*lab_, result.outcome);
   result.outcome.paths = std::move(paths_);
   result.broker = broker_.counters();
   result.places = collector_.context().places;

@@ -44,7 +44,7 @@ class LiveTruthTest : public ::testing::Test {
     delete result_;
     result_ = nullptr;
   }
-  static const lab::ArmSpec& Arm(size_t arm) { return result_->outcome.experiment->options().arms[arm]; }
+  static const lab::ArmSpec& Arm(size_t arm) { return result_->outcome.options.arms[arm]; }
   static live::Result* result_;
 };
 live::Result* LiveTruthTest::result_ = nullptr;
@@ -56,7 +56,7 @@ TEST_F(LiveTruthTest, EveryMessageArrivesOnceAndStagesSumExactly) {
     const lab::ArmOutcome judged = lab::Judge(result_->outcome, arm);
     EXPECT_EQ(judged.completed, 31u);
     EXPECT_EQ(judged.lost, 0u);
-    EXPECT_EQ(result_->outcome.experiment->counts(arm).duplicates, 0u);
+    EXPECT_EQ(result_->outcome.arms[arm].counts.duplicates, 0u);
     EXPECT_EQ(judged.exactly_once_seen, Arm(arm).exactly_once);
     ASSERT_EQ(result_->outcome.paths[arm].size(), 31u);
     for (const Path& path : result_->outcome.paths[arm]) {
@@ -69,7 +69,7 @@ TEST_F(LiveTruthTest, EveryMessageArrivesOnceAndStagesSumExactly) {
 }
 
 TEST_F(LiveTruthTest, LedgerAndSpansAgreeWithinTwentyMicroseconds) {
-  const lab::Ledger& ledger = result_->outcome.experiment->ledger();
+  const lab::Ledger& ledger = result_->outcome.ledger;
   std::vector<Duration> whole, entry;
   for (size_t arm = 0; arm < 5; ++arm) {
     for (const Path& path : result_->outcome.paths[arm]) {
@@ -114,8 +114,8 @@ TEST(LiveLoadTest, AThousandASecondLosesAndRepeatsNothing) {
   run.options.messages = 3000;
   const live::Result result = run.Go();
   for (size_t arm = 0; arm < 2; ++arm) {
-    EXPECT_EQ(result.outcome.experiment->counts(arm).completed, 3000u);
-    EXPECT_EQ(result.outcome.experiment->counts(arm).duplicates, 0u);
+    EXPECT_EQ(result.outcome.arms[arm].counts.completed, 3000u);
+    EXPECT_EQ(result.outcome.arms[arm].counts.duplicates, 0u);
     EXPECT_EQ(result.outcome.paths[arm].size(), 3000u);
   }
 }

@@ -127,7 +127,7 @@ TEST(SeamsTest, StagesSumExactlyToTheWhole) {
 TEST(SeamsTest, LedgerAndSpansAgree) {
   absl::StatusOr<sim::Result> result = sim::Run(VirtualRun{}.ToOptions());
   ASSERT_TRUE(result.ok()) << result.status();
-  const lab::Ledger& ledger = result->outcome.experiment->ledger();
+  const lab::Ledger& ledger = result->outcome.ledger;
   for (size_t arm = 0; arm < 3; ++arm) {
     for (const Path& path : result->outcome.paths[arm]) {
       const lab::LedgerRow& last = ledger.At(arm, path.slot, 3);
