@@ -14,8 +14,11 @@
 #include <thread>
 #include <utility>
 
+#include "base/check.h"
 #include "base/system_clock.h"
 #include "base/text.h"
+#include "base/version.h"
+#include "remote/access.h"
 #include "remote/operations.h"
 #include "remote/routing.h"
 #include "remote/stream_rpc.h"
@@ -41,7 +44,13 @@ void KeepGrpc() {
   static_cast<void>(kept);
 }
 
-std::shared_ptr<grpc::Channel> OpenChannel(const std::string& target) {
+std::shared_ptr<grpc::ChannelCredentials> CredentialsOf(const Target& target) {
+  if (!target.tls) return grpc::InsecureChannelCredentials();
+  HOPGAP_CHECK(target.access != nullptr, "Authorize() comes before Connect()");
+  return Access::ForChannel(target.access);
+}
+
+std::shared_ptr<grpc::Channel> OpenChannel(const Target& target) {
   grpc::ChannelArguments arguments;
   // Without it gRPC gives equal channels one connection, silently.
   arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
@@ -54,12 +63,13 @@ std::shared_ptr<grpc::Channel> OpenChannel(const std::string& target) {
   arguments.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);
   arguments.SetMaxReceiveMessageSize(Remote::kMessageBytesMax);
   arguments.SetMaxSendMessageSize(Remote::kMessageBytesMax);
-  return grpc::CreateCustomChannel(target, grpc::InsecureChannelCredentials(), arguments);
+  arguments.SetUserAgentPrefix(StrCat("hopgap/", kVersion));
+  return grpc::CreateCustomChannel(target.address, CredentialsOf(target), arguments);
 }
 
 class GrpcConnection final : public Connection {
  public:
-  GrpcConnection(std::string target, grpc::CompletionQueue& queue, Registry& registry)
+  GrpcConnection(Target target, grpc::CompletionQueue& queue, Registry& registry)
       : target_(std::move(target)),
         queue_(queue),
         registry_(registry),
@@ -90,9 +100,11 @@ class GrpcConnection final : public Connection {
   absl::Status WaitReady(Duration timeout) override {
     const auto until = std::chrono::system_clock::now() + timeout;
     if (channel_->WaitForConnected(until)) return absl::OkStatus();
-    return absl::UnavailableError(StrCat("nothing that speaks gRPC answers at ", target_, " within ",
-                                         ToMillis(timeout) / 1e3,
-                                         " s: is the server running there, and is it this host and port?"));
+    const char* question = target_.tls ? " s over TLS: is it this host and port, and is its certificate for this "
+                                         "name and signed by whom --ca-file (or the system) trusts?"
+                                       : " s: is the server running there, and is it this host and port?";
+    return absl::UnavailableError(
+        StrCat("nothing that speaks gRPC answers at ", target_.address, " within ", ToMillis(timeout) / 1e3, question));
   }
 
   absl::StatusOr<pubsub::Bytes> CallAndWait(pubsub::Method method, const pubsub::Slices& request,
@@ -105,8 +117,9 @@ class GrpcConnection final : public Connection {
     if (!begun) return absl::CancelledError("the client is shut down");
     UnaryResult result = future.get();
     if (result.status.ok()) return std::move(result.response);
-    return absl::Status(result.status.code(),
-                        StrCat(pubsub::MethodPath(method), " at ", target_, ": ", MessageOf(result.status)));
+    return Explain(absl::Status(result.status.code(), StrCat(pubsub::MethodPath(method), " at ", target_.address, ": ",
+                                                             MessageOf(result.status))),
+                   target_);
   }
 
  private:
@@ -116,7 +129,7 @@ class GrpcConnection final : public Connection {
                            std::move(done));
   }
 
-  const std::string target_;
+  const Target target_;
   grpc::CompletionQueue& queue_;
   Registry& registry_;
   const std::shared_ptr<grpc::Channel> channel_;
@@ -177,7 +190,13 @@ Remote::Remote() {
 
 Remote::~Remote() { Shutdown(); }
 
-std::unique_ptr<Connection> Remote::Connect(const std::string& target) {
+std::unique_ptr<Connection> Remote::Connect(const std::string& address) {
+  Target target;
+  target.text = target.address = address;
+  return Connect(target);
+}
+
+std::unique_ptr<Connection> Remote::Connect(const Target& target) {
   return std::make_unique<GrpcConnection>(target, impl_->queue, impl_->registry);
 }
 

@@ -11,6 +11,7 @@
 #include "base/time.h"
 #include "pubsub/api.h"
 #include "pubsub/bytes.h"
+#include "remote/target.h"
 
 // Pub/Sub over gRPC, from the client's side. No gRPC type shows here.
 namespace hopgap::remote {
@@ -100,9 +101,11 @@ class Remote {
   Remote(const Remote&) = delete;
   Remote& operator=(const Remote&) = delete;
 
-  // "HOST:PORT", without TLS. Never fails: what is wrong with the target comes
-  // out of WaitReady() and of the calls. The connection may not outlive the Remote.
-  std::unique_ptr<Connection> Connect(const std::string& target);
+  // Never fails: what is wrong with the target comes out of WaitReady() and of
+  // the calls. The connection may not outlive the Remote. Requires: Authorize()d
+  // if the target has TLS.
+  std::unique_ptr<Connection> Connect(const Target& target);
+  std::unique_ptr<Connection> Connect(const std::string& address);  // "HOST:PORT", without TLS
 
   // Cancels what is under way, returns when all of it has been answered and the
   // thread has ended. What is begun later is dropped, without an answer.
