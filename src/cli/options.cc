@@ -22,14 +22,6 @@ absl::Status Bad(std::string_view flag, std::string_view value, std::string_view
   return absl::InvalidArgumentError(StrCat(flag, " ", value, ": ", why));
 }
 
-absl::StatusOr<uint64_t> ParseRate(std::string_view text) {
-  const std::optional<double> rate = ParseNumber<double>(text);
-  if (!rate || !(*rate >= 0.001) || *rate > kRateMax) {
-    return Bad("--rate", text, "is outside [0.001, 100000] messages a second");
-  }
-  return static_cast<uint64_t>(std::llround(*rate * 1000));
-}
-
 absl::StatusOr<uint64_t> ParseCount(std::string_view flag, std::string_view text, uint64_t low, uint64_t high) {
   const std::optional<uint64_t> count = ParseNumber<uint64_t>(text);
   if (!count || *count < low || *count > high) {
@@ -93,6 +85,14 @@ absl::StatusOr<Duration> ParseDuration(std::string_view flag, std::string_view t
   const double nanos = *number * (found == units.end() ? 1 : found->second);
   if (nanos > 8.64e13 * 7) return Bad(flag, text, "is longer than 7 days");
   return Duration{static_cast<int64_t>(std::llround(nanos))};
+}
+
+absl::StatusOr<uint64_t> ParseRate(std::string_view text) {
+  const std::optional<double> rate = ParseNumber<double>(text);
+  if (!rate || !(*rate >= 0.001) || *rate > kRateMax) {
+    return Bad("--rate", text, "is outside [0.001, 100000] messages a second");
+  }
+  return static_cast<uint64_t>(std::llround(*rate * 1000));
 }
 
 struct RunFlags::Raw {

@@ -87,6 +87,9 @@ class RunFlags {
   std::shared_ptr<Raw> raw_;  // CLI11 keeps references to its texts
 };
 
+// Messages a second, as millihertz. InvalidArgument outside [0.001, 100000].
+absl::StatusOr<uint64_t> ParseRate(std::string_view text);
+
 // "200ms", "20s", "1.5m", "0"; InvalidArgument names `flag`.
 absl::StatusOr<Duration> ParseDuration(std::string_view flag, std::string_view text);
 

@@ -1,5 +1,6 @@
 #include "cli/signals.h"
 
+#include <fcntl.h>
 #include <poll.h>
 #include <unistd.h>
 
@@ -25,7 +26,7 @@ void OnSignal(int signal) {
 }  // namespace
 
 void InstallSignals() {
-  HOPGAP_CHECK(pipe(pipe_ends) == 0, "a process can make a pipe");
+  HOPGAP_CHECK(pipe2(pipe_ends, O_CLOEXEC) == 0, "a process can make a pipe");
   struct sigaction action {};
   action.sa_handler = OnSignal;
   sigaction(SIGINT, &action, nullptr);

@@ -31,7 +31,8 @@ class Api {
   static constexpr size_t kBodyBytesMax = 9 << 20;
 
   struct Options {
-    std::string target, topic;  // full name
+    remote::Target target;  // authorized
+    std::string topic;      // full name
     std::string client = "go";
     std::string host = "127.0.0.1";
     uint16_t port = 8080;  // 0: any free one

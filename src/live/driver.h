@@ -24,7 +24,7 @@ namespace hopgap::live {
 class Driver final : public lab::LedgerClock {
  public:
   struct Options {
-    std::string target;
+    remote::Target target;
     bool probe = false;
   };
   Driver(Options options, remote::Remote& remote, loop::Timer& timer);

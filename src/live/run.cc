@@ -116,8 +116,9 @@ absl::Status Session::Prepare() {
     RemoveResources();
     return status;
   }
-  driver_ =
-      std::make_unique<Driver>(Driver::Options{.target = options_.target, .probe = options_.probe}, *remote_, timer_);
+  remote::Target target;
+  target.text = target.address = options_.target;
+  driver_ = std::make_unique<Driver>(Driver::Options{.target = target, .probe = options_.probe}, *remote_, timer_);
   absl::StatusOr<std::unique_ptr<lab::Experiment>> lab =
       lab::Experiment::Make(options_.lab, *result_.client_events, *driver_);
   if (!lab.ok()) return lab.status();

@@ -22,7 +22,7 @@ uint64_t FirstRpc() {
 Station::Station(Options options) : options_(std::move(options)), next_rpc_(FirstRpc()) {
   if (options_.spans) recorder_ = std::make_unique<loop::Recorder>(kEventsMax, places_);
   setup_ = remote_.Connect(options_.target);
-  driver_ = std::make_unique<Driver>(Driver::Options{.target = options_.target}, remote_, timer_);
+  driver_ = std::make_unique<Driver>(Driver::Options{.target = options_.target, .probe = false}, remote_, timer_);
 }
 
 Station::~Station() { Stop(SteadyNow()); }

@@ -21,8 +21,9 @@ namespace hopgap::live {
 class WorkerProcess {
  public:
   struct Options {
-    std::string target, subscription, next_topic;  // full names; no next topic at the last hop
-    std::string client = "go";                     // of client::FindModel
+    remote::Target target;                 // authorized
+    std::string subscription, next_topic;  // full names; no next topic at the last hop
+    std::string client = "go";             // of client::FindModel
     uint32_t streams = 4;
     int64_t max_outstanding_messages = 1000;
     Duration work{0};

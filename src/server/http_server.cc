@@ -55,6 +55,14 @@ class HttpServer::Impl {
       for (const auto& [name, value] : reply.headers) response.set_header(name, value);
       response.set_content(std::move(reply.body), reply.content_type);
     };
+    // A request without a length has no body; the library would wait for one.
+    server_.set_pre_routing_handler([answer](const httplib::Request& request, httplib::Response& response) {
+      if (request.has_header("Content-Length") || request.has_header("Transfer-Encoding")) {
+        return httplib::Server::HandlerResponse::Unhandled;
+      }
+      answer(request, response);
+      return httplib::Server::HandlerResponse::Handled;
+    });
     server_.Get(".*", answer).Post(".*", answer).Put(".*", answer).Delete(".*", answer).Patch(".*", answer);
     const int fd = listener.Release();
     fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) & ~O_NONBLOCK);

@@ -50,8 +50,15 @@ TEST(HttpServerTest, AnswersWhatTheHandlerSays) {
   EXPECT_THAT(answer, EndsWith("POST/sendwhi"));
 }
 
+TEST(HttpServerTest, APostWithoutALengthHasNoBodyAndIsAnsweredAtOnce) {
+  auto server = HttpServer::Start({.read_timeout = std::chrono::hours{1}},
+                                  [](const HttpCall& call) { return HttpReply{.body = call.method, .headers = {}}; });
+  ASSERT_TRUE(server.ok()) << server.status();
+  EXPECT_THAT(Exchange((*server)->port(), "POST / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"), EndsWith("POST"));
+}
+
 TEST(HttpServerTest, ABodyBeyondTheLimitIsRefused) {
-  auto server = HttpServer::Start({.body_bytes_max = 10}, [](const HttpCall&) { return HttpReply{}; });
+  auto server = HttpServer::Start({.body_bytes_max = 10}, [](const HttpCall&) { return HttpReply(); });
   ASSERT_TRUE(server.ok()) << server.status();
   EXPECT_THAT(Exchange((*server)->port(),
                        "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 11\r\nConnection: close\r\n\r\n"
@@ -60,9 +67,9 @@ TEST(HttpServerTest, ABodyBeyondTheLimitIsRefused) {
 }
 
 TEST(HttpServerTest, TwoServersNeverShareAPort) {
-  auto first = HttpServer::Start({}, [](const HttpCall&) { return HttpReply{}; });
+  auto first = HttpServer::Start({}, [](const HttpCall&) { return HttpReply(); });
   ASSERT_TRUE(first.ok()) << first.status();
-  auto second = HttpServer::Start({.port = (*first)->port()}, [](const HttpCall&) { return HttpReply{}; });
+  auto second = HttpServer::Start({.port = (*first)->port()}, [](const HttpCall&) { return HttpReply(); });
   EXPECT_EQ(second.status().code(), absl::StatusCode::kAlreadyExists) << second.status();
 }
 

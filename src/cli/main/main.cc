@@ -1,10 +1,13 @@
 // hopgap: where the milliseconds go between Pub/Sub hops.
 #include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cstdlib>
 
 #include "base/text.h"
 #include "base/version.h"
 #include "cli/commands.h"
 #include "cli/exit_codes.h"
+#include "cli/settings.h"
 #include "cli/signals.h"
 
 namespace hopgap::cli {
@@ -20,9 +23,16 @@ int Main(int argc, char** argv) {
   app.set_version_flag("--version", StrCat("hopgap ", kVersion));
   app.require_subcommand(1);
   Commands commands;
-  for (const auto add : {AddRun, AddSimulate, AddAnalyze, AddServe}) add(app, commands);
+  for (const auto add : {AddRun, AddSimulate, AddAnalyze, AddServe, AddApi, AddWorker, AddLoad, AddSetup}) {
+    add(app, commands);
+  }
+  for (const Command& command : commands) AddConfigFlag(*command.app);
+  absl::StatusOr<std::vector<std::string>> arguments = WithSettings(
+      app, std::vector<std::string>(argv + 1, argv + argc), [](const char* name) { return std::getenv(name); });
+  if (!arguments.ok()) return Fail(kBadConfiguration, MessageOf(arguments.status()));
+  std::reverse(arguments->begin(), arguments->end());  // as the parser takes them
   try {
-    app.parse(argc, argv);
+    app.parse(*std::move(arguments));
   } catch (const CLI::Success& done) {
     return app.exit(done);
   } catch (const CLI::ParseError& error) {

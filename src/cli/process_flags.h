@@ -1,0 +1,56 @@
+#pragma once
+
+#include <absl/status/statusor.h>
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "base/time.h"
+#include "cli/log.h"
+#include "live/span_maker.h"
+#include "remote/target.h"
+
+namespace CLI {
+class App;
+}
+
+namespace hopgap::cli {
+
+// Where the broker is, for commands that talk to one.
+struct TargetFlags {
+  std::string text;
+  remote::TargetSettings settings;
+
+  void Add(CLI::App& command);
+  // PUBSUB_EMULATOR_HOST stands in for a target that is not given.
+  // InvalidArgument if there is neither.
+  absl::StatusOr<remote::Target> Finish() const;
+};
+
+// What api and worker have in common.
+struct ProcessFlags {
+  TargetFlags target;
+  std::string project, arm, client = "go", log_format = "text", ready_file;
+
+  void Add(CLI::App& command);
+  Log::Format log() const { return log_format == "json" ? Log::Format::kJson : Log::Format::kText; }
+  // "projects/P/KIND/ID" as it stands; an ID alone belongs to --project or the
+  // target's. InvalidArgument if there is neither, or for another form.
+  absl::StatusOr<std::string> FullName(std::string_view flag, std::string_view kind, const std::string& name,
+                                       const remote::Target& target) const;
+};
+
+// Writes `text` to a file that appears whole; for whoever waits for a start.
+// Does nothing for an empty path.
+absl::Status WriteReadyFile(const std::string& path, const std::string& text);
+
+// "HOST:PORT" or ":PORT" of --listen and --health.
+struct Address {
+  std::string host;
+  uint16_t port = 0;
+};
+absl::StatusOr<Address> ParseAddress(std::string_view flag, std::string_view text);
+
+}  // namespace hopgap::cli

@@ -1,0 +1,27 @@
+#pragma once
+
+#include <absl/status/statusor.h>
+
+#include <memory>
+#include <string>
+
+#include "cli/log.h"
+#include "live/span_maker.h"
+
+namespace hopgap::cli {
+
+// The way of a process's spans to an OTLP collector, as the OTEL_* environment
+// says; nothing leaves unless it names an endpoint.
+class SpanExport {
+ public:
+  // `service` is the name where OTEL_SERVICE_NAME gives none. InvalidArgument
+  // naming the variable for a value that cannot be.
+  static absl::StatusOr<SpanExport> FromEnvironment(const std::string& service, Log& log);
+
+  // Empty where spans do not leave.
+  live::SpanMaker::Sink sink() const;
+  // Sends what is left, for a few seconds at most, and logs what became of all.
+  void Flush();
+};
+
+}  // namespace hopgap::cli
