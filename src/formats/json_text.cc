@@ -64,4 +64,20 @@ void AppendJsonText(std::string_view text, std::string& out) {
   out += '"';
 }
 
+std::string Utf8(std::string_view text) {
+  std::string out;
+  out.reserve(text.size());
+  for (size_t at = 0; at < text.size();) {
+    const size_t length = SequenceLength(text.substr(at));
+    if (length == 0) {
+      out += "\xef\xbf\xbd";
+      ++at;
+    } else {
+      out.append(text, at, length);
+      at += length;
+    }
+  }
+  return out;
+}
+
 }  // namespace hopgap::formats

@@ -7,6 +7,7 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 
+#include "formats/otlp_span_testing.h"
 #include "formats/temporary_folder_testing.h"
 
 namespace hopgap::formats {
@@ -19,27 +20,6 @@ using testing::IsEmpty;
 using testing::SizeIs;
 using trace::AttributeValue;
 using trace::Span;
-
-Span Full() {
-  Span span;
-  span.trace_hi = 0x0123456789abcdef;
-  span.trace_lo = 0xfedcba9876543210;
-  span.span = 0xab;
-  span.parent = 0xcd;
-  span.name = "t create";
-  span.kind = trace::SpanKind::kProducer;
-  span.start = WallTime{Duration{1581452772000000321}};
-  span.end = WallTime{Duration{1581452772000000999}};
-  span.attributes = {
-      {"text", std::string("a\"b\\c\n\x01é")}, {"number", int64_t{-9007199254740993}}, {"flag", true}, {"ratio", 0.1}};
-  span.events = {{WallTime{Duration{1581452772000000500}}, "publish start", {{"n", int64_t{3}}}}};
-  span.links = {{.trace_hi = 1, .trace_lo = 2, .span = 3, .attributes = {{"name", std::string("publish")}}}};
-  span.status = 2;
-  span.status_message = "UNAVAILABLE";
-  span.service = "eos hop 1";
-  span.scope = "cloud.google.com/go/pubsub/v2";
-  return span;
-}
 
 bool Same(const Span& a, const Span& b) {
   const auto events = [](const Span& span) {
@@ -82,7 +62,7 @@ std::string LineWith(std::string_view fields) {
 }
 
 TEST(OtlpJsonTest, WritesWhatTheCollectorReads) {
-  const std::vector<Span> spans = {Full()};
+  const std::vector<Span> spans = {FullSpan()};
   std::string line;
   AppendOtlpLine(spans, line);
   EXPECT_EQ(line.back(), '\n');
@@ -111,14 +91,14 @@ TEST(OtlpJsonTest, ARootHasNoParentAndNothingWritesNothing) {
   std::string line;
   AppendOtlpLine({}, line);
   EXPECT_EQ(line, "");
-  Span root = Full();
+  Span root = FullSpan();
   root.parent = 0;
   AppendOtlpLine(std::vector<Span>{root}, line);
   EXPECT_EQ(line.find("parentSpanId"), std::string::npos);
 }
 
 TEST(OtlpJsonTest, ReadsBackWhatItWrote) {
-  std::vector<Span> spans = {Full(), Full(), Full(), Full()};
+  std::vector<Span> spans = {FullSpan(), FullSpan(), FullSpan(), FullSpan()};
   spans[1].service = "hopgap-broker";
   spans[2].scope = "hopgap.broker";
   spans[3].attributes = {{"inf", std::numeric_limits<double>::infinity()}, {"empty", std::string()}};
@@ -144,7 +124,7 @@ TEST(OtlpJsonTest, BytesThatAreNoUtf8AreReplaced) {
                                                        {"\xed\xa0\x80", "\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd"},
                                                        {"\xf0\x9f\x98\x80", "\xf0\x9f\x98\x80"}};
   for (const auto& [text, want] : cases) {
-    Span span = Full();
+    Span span = FullSpan();
     span.name = text;
     std::string line;
     AppendOtlpLine(std::vector<Span>{span}, line);
@@ -233,7 +213,7 @@ class OtlpFileTest : public testing::Test {
     return path;
   }
   static std::string Line(uint64_t id) {
-    Span span = Full();
+    Span span = FullSpan();
     span.span = id;
     std::string line;
     AppendOtlpLine(std::vector<Span>{span}, line);
