@@ -37,6 +37,7 @@ constexpr Rule kRules[] = {
     {"google/protobuf/", kProtobufRooms, "protobuf belongs to server, remote and formats"},
     {"httplib.h", "server remote", "HTTP belongs to server and remote"},
     {"openssl/", "remote", "cryptography belongs to remote"},
+    {"zlib.h", "remote", "what leaves over HTTP is packed in remote"},
     {"yaml-cpp/", "cli", "configuration files belong to cli"},
     {"nlohmann/", "formats", "JSON belongs to formats"},
     {"simdjson.h", "formats", "JSON belongs to formats"},

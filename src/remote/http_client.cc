@@ -97,6 +97,8 @@ class HttpClient::Impl {
     return response;
   }
 
+  void Cancel() { client_.stop(); }
+
  private:
   // The library says Read for a read that timed out and for one that broke.
   absl::Status Failure(httplib::Error error, Duration took) const {
@@ -113,5 +115,6 @@ class HttpClient::Impl {
 HttpClient::HttpClient(Options options) : impl_(std::make_unique<Impl>(std::move(options))) {}
 HttpClient::~HttpClient() = default;
 absl::StatusOr<HttpResponse> HttpClient::Send(const HttpRequest& request) { return impl_->Send(request); }
+void HttpClient::Cancel() { impl_->Cancel(); }
 
 }  // namespace hopgap::remote

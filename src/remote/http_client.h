@@ -42,7 +42,7 @@ absl::StatusOr<Url> ParseUrl(std::string_view text);
 // An HTTP/1.1 client that keeps one connection to one origin and opens it again
 // when it broke. Blocks: never for a thread that measures.
 //
-// Not thread-safe.
+// Not thread-safe, but Cancel().
 class HttpClient {
  public:
   struct Options {
@@ -58,6 +58,10 @@ class HttpClient {
   // Any answer, whatever its status. Unavailable if none came (what could not be
   // reached and why is in the message), DeadlineExceeded if it took too long.
   absl::StatusOr<HttpResponse> Send(const HttpRequest& request);
+
+  // Breaks the exchange under way, if there is one, which then fails with
+  // Unavailable; a connection that is still being made is not broken. Any thread.
+  void Cancel();
 
  private:
   class Impl;
