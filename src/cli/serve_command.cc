@@ -1,9 +1,13 @@
 #include <absl/status/status.h>
+#include <absl/strings/ascii.h>
 #include <CLI/CLI.hpp>
 
 #include <cstdio>
+#include <fstream>
 #include <memory>
+#include <sstream>
 #include <string>
+#include <tuple>
 
 #include "base/system_clock.h"
 #include "base/text.h"
@@ -24,9 +28,89 @@ struct ServeOptions {
   std::string profile = "none";
   std::string policy = "eager";
   uint64_t seed = kBuiltinSeed;
+  std::string tls_cert, tls_key, client_ca, auth_token_file;
+  bool insecure = false;
 };
 
-bool Loopback(std::string_view host) { return host == "127.0.0.1" || host == "::1" || host == "localhost"; }
+constexpr size_t kTokenBytesMin = 16;
+constexpr char kInsecureFlag[] = "--insecure-listen-everywhere";
+
+bool Loopback(std::string_view host) {
+  return host == "localhost" || host == "::1" ||
+         (host.substr(0, 4) == "127." && host.find_first_not_of("0123456789.") == host.npos);
+}
+
+absl::StatusOr<std::string> ReadPart(std::string_view flag, const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  std::ostringstream text;
+  if (file) text << file.rdbuf();
+  if (!file || text.str().empty()) {
+    return absl::InvalidArgumentError(StrCat(flag, " ", path, ": cannot be read, or is empty"));
+  }
+  return text.str();
+}
+
+// Everybody who reaches the port may read, write and delete everything, unless
+// they are asked who they are.
+absl::Status CheckWhoMayCall(const ServeOptions& options) {
+  if (options.tls_cert.empty() != options.tls_key.empty()) {
+    return absl::InvalidArgumentError("--tls-cert and --tls-key: give both or neither");
+  }
+  if (!options.client_ca.empty() && options.tls_cert.empty()) {
+    return absl::InvalidArgumentError("--client-ca: needs --tls-cert and --tls-key");
+  }
+  const bool asks = !options.client_ca.empty() || !options.auth_token_file.empty();
+  if (Loopback(options.host) || asks || options.insecure) return absl::OkStatus();
+  return absl::InvalidArgumentError(StrCat(
+      "--host ", options.host,
+      ": beyond this machine callers must be asked who they are. Give "
+      "--auth-token-file, or --tls-cert, --tls-key and --client-ca; or, where everybody who reaches the port may "
+      "read and delete everything, ",
+      kInsecureFlag));
+}
+
+absl::Status AddSecurity(const ServeOptions& options, server::GrpcServer::Options& server) {
+  if (absl::Status status = CheckWhoMayCall(options); !status.ok()) return status;
+  if (!options.tls_cert.empty()) {
+    server.tls.emplace();
+    for (const auto& [flag, path, text] : {std::tuple{"--tls-cert", &options.tls_cert, &server.tls->certificate},
+                                           std::tuple{"--tls-key", &options.tls_key, &server.tls->key},
+                                           std::tuple{"--client-ca", &options.client_ca, &server.tls->client_ca}}) {
+      if (path->empty()) continue;
+      absl::StatusOr<std::string> read = ReadPart(flag, *path);
+      if (!read.ok()) return read.status();
+      *text = *std::move(read);
+    }
+  }
+  if (options.auth_token_file.empty()) return absl::OkStatus();
+  absl::StatusOr<std::string> text = ReadPart("--auth-token-file", options.auth_token_file);
+  if (!text.ok()) return text.status();
+  const std::string token(ToStd(absl::StripAsciiWhitespace(*text)));
+  if (token.size() < kTokenBytesMin) {
+    return absl::InvalidArgumentError(StrCat("--auth-token-file ", options.auth_token_file, ": a token of ",
+                                             token.size(), " bytes can be guessed; use at least ", kTokenBytesMin,
+                                             ", for example from: openssl rand -hex 32"));
+  }
+  server.admission = server::RequireBearerToken(token);
+  return absl::OkStatus();
+}
+
+void PrintStarted(const ServeOptions& options, const server::GrpcServer& server) {
+  if (!Loopback(options.host) && !options.auth_token_file.empty() && options.tls_cert.empty()) {
+    std::fprintf(stderr, "hopgap: without --tls-cert the token goes over the network in the clear\n");
+  }
+  if (!Loopback(options.host) && options.client_ca.empty() && options.auth_token_file.empty()) {
+    std::fprintf(stderr, "hopgap: listening on %s without asking who calls\n", options.host.c_str());
+  }
+  std::printf("Server started, listening on %d\n", server.port());
+  if (options.tls_cert.empty()) {
+    std::printf("  export PUBSUB_EMULATOR_HOST=%s\n", server.target().c_str());
+  } else {
+    std::printf("  gRPC over TLS; for hopgap: --target tls:%s --ca-file FILE\n", server.target().c_str());
+  }
+  std::printf("  in memory; stop with Ctrl-C; added delays: %s\n", options.profile.c_str());
+  std::fflush(stdout);
+}
 
 absl::Status AddProfile(const ServeOptions& options, broker::Broker::Options& broker) {
   absl::StatusOr<broker::Profile> profile = LoadProfile(options.profile);
@@ -51,19 +135,16 @@ int ServeCommand(const ServeOptions& options) {
   if (absl::Status status = AddProfile(options, server_options.broker); !status.ok()) {
     return Fail(kBadConfiguration, MessageOf(status));
   }
+  if (absl::Status status = AddSecurity(options, server_options); !status.ok()) {
+    return Fail(kBadConfiguration, MessageOf(status));
+  }
   loop::Timer timer;
   store::MemoryJournal journal;
   trace::NullSink sink;
   absl::StatusOr<std::unique_ptr<server::GrpcServer>> server =
       server::GrpcServer::Start(std::move(server_options), journal, sink, timer);
   if (!server.ok()) return Fail(CodeOf(server.status()), MessageOf(server.status()));
-  if (!Loopback(options.host)) {
-    std::fprintf(stderr, "hopgap: listening on %s without TLS and without asking who calls\n", options.host.c_str());
-  }
-  std::printf("Server started, listening on %d\n", (*server)->port());
-  std::printf("  export PUBSUB_EMULATOR_HOST=%s\n", (*server)->target().c_str());
-  std::printf("  in memory; stop with Ctrl-C; added delays: %s\n", options.profile.c_str());
-  std::fflush(stdout);
+  PrintStarted(options, **server);
   WaitForStopSignal();
   (*server)->Stop();
   return kOk;
@@ -76,7 +157,8 @@ void AddServe(CLI::App& app, Commands& commands) {
   CLI::App* command = app.add_subcommand("serve", "run the broker alone: Pub/Sub for tests, exactly-once included");
   command->group("Serve");
   command->add_option("--port", options->port, "port to listen on; 0: any free one")->capture_default_str();
-  command->add_option("--host", options->host, "address to listen on; anything beyond loopback is not asked who it is")
+  command
+      ->add_option("--host", options->host, "address to listen on; beyond loopback callers must be asked who they are")
       ->capture_default_str();
   command->add_option("--profile", options->profile, "delays to add for every project: none, cloud-replay, or a FILE")
       ->capture_default_str();
@@ -84,6 +166,16 @@ void AddServe(CLI::App& app, Commands& commands) {
       ->capture_default_str()
       ->check(CLI::IsMember({"eager", "gated"}));
   command->add_option("--seed", options->seed, "of the added delays")->capture_default_str();
+  const auto secure = [&](const char* flag, std::string& value, const char* help) {
+    command->add_option(flag, value, help)->group("Who may call");
+  };
+  secure("--tls-cert", options->tls_cert, "certificate chain (PEM): serve gRPC over TLS, and nothing else");
+  secure("--tls-key", options->tls_key, "its key (PEM, not encrypted)");
+  secure("--client-ca", options->client_ca, "clients must show a certificate of this authority (PEM)");
+  secure("--auth-token-file", options->auth_token_file,
+         "every call must carry 'authorization: Bearer TOKEN' with the token in this file");
+  command->add_flag(kInsecureFlag, options->insecure, "listen beyond loopback although nobody is asked who they are")
+      ->group("Who may call");
   commands.push_back({command, [options] { return ServeCommand(*options); }});
 }
 

@@ -57,6 +57,12 @@ void Call::Expect(const CallSource& source, uint64_t id) {
   source.service.RequestCall(&call->context_, &call->stream_, &source.queue, &source.queue, tag);
 }
 
+std::string_view Call::Header(const char* name) const {
+  const auto& metadata = context_.client_metadata();
+  const auto found = metadata.find(name);
+  return found == metadata.end() ? std::string_view() : std::string_view(found->second.data(), found->second.size());
+}
+
 void* Call::Begin(Op& op) {
   HOPGAP_CHECK(op.self == nullptr, "an operation of an RPC was begun twice");
   op.self = shared_from_this();

@@ -98,6 +98,8 @@ class Call : public std::enable_shared_from_this<Call> {
 
   uint64_t id() const { return id_; }  // never reused
   const std::string& path() const { return context_.method(); }
+  // What the client sent under this name, in lower case; empty if nothing.
+  std::string_view Header(const char* name) const;
 
   void Read();
   // Only when the last Write() was reported by WriteDone().

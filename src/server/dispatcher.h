@@ -17,6 +17,7 @@
 #include "loop/strand.h"
 #include "loop/timer.h"
 #include "pubsub/api.h"
+#include "server/admission.h"
 #include "server/call.h"
 #include "trace/event.h"
 
@@ -37,6 +38,7 @@ class Dispatcher final : public CallOwner {
     broker::Broker::Options broker;
     Duration planted_wire_delay{0};
     size_t queued_requests_max = loop::Strand::kQueuedMax;
+    Admission admission = nullptr;  // null: everybody
   };
   // All three references outlive the dispatcher.
   Dispatcher(Options options, broker::Journal& journal, trace::EventSink& sink, loop::Timer& timer);

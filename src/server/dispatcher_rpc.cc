@@ -20,6 +20,10 @@ constexpr char kQueueFull[] = "the broker's queue of requests is full: send fewe
 }  // namespace
 
 void Dispatcher::OnRequested(const CallRef& call) {
+  if (options_.admission) {
+    const absl::Status admitted = options_.admission(call->path(), call->Header("authorization"));
+    if (!admitted.ok()) return call->Finish(admitted, {});
+  }
   if (call->path() != kProbePath) {
     call->method = pubsub::MethodFromPath(call->path());
     if (!call->method.has_value()) {

@@ -1,6 +1,7 @@
 #include "server/grpc_server.h"
 
 #include <grpc/grpc.h>
+#include <grpcpp/security/server_credentials.h>
 #include <grpcpp/server_builder.h>
 #include <grpcpp/server_posix.h>
 
@@ -14,6 +15,7 @@
 #include "server/acceptor.h"
 #include "server/call.h"
 #include "server/dispatcher.h"
+#include "server/listen.h"
 
 namespace hopgap::server {
 namespace {
@@ -28,6 +30,7 @@ struct GrpcParts {
   std::unique_ptr<grpc::AsyncGenericService> service;
   std::unique_ptr<grpc::ServerCompletionQueue> queue;
   std::unique_ptr<grpc::Server> server;
+  int tls_port = 0;
 };
 
 // gRPC's last user would shut the library down and wait for its threads, one of
@@ -41,7 +44,23 @@ void KeepGrpc() {
   static_cast<void>(kept);
 }
 
-GrpcParts BuildGrpc() {
+std::string HostAndPort(const std::string& host, uint16_t port) {
+  return host.find(':') != std::string::npos ? StrCat("[", host, "]:", port) : StrCat(host, ":", port);
+}
+
+std::shared_ptr<grpc::ServerCredentials> CredentialsOf(const GrpcServer::Tls& tls) {
+  grpc::SslServerCredentialsOptions options(tls.client_ca.empty()
+                                                ? GRPC_SSL_DONT_REQUEST_CLIENT_CERTIFICATE
+                                                : GRPC_SSL_REQUEST_AND_REQUIRE_CLIENT_CERTIFICATE_AND_VERIFY);
+  options.pem_root_certs = tls.client_ca;
+  options.pem_key_cert_pairs.push_back({tls.key, tls.certificate});
+  return grpc::SslServerCredentials(options);
+}
+
+// gRPC says only that it could not: opening the port ourselves says why.
+absl::Status TryPort(const std::string& host, uint16_t port) { return OpenListener(host, port).status(); }
+
+GrpcParts BuildGrpc(const GrpcServer::Options& options) {
   KeepGrpc();
   GrpcParts parts;
   parts.service = std::make_unique<grpc::AsyncGenericService>();
@@ -55,7 +74,11 @@ GrpcParts BuildGrpc() {
   builder.AddChannelArgument(GRPC_ARG_HTTP2_MIN_RECV_PING_INTERVAL_WITHOUT_DATA_MS, 1);
   builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIME_MS, kKeepaliveMs);
   builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, kKeepaliveTimeoutMs);
+  builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);  // two brokers would share the port silently
   parts.queue = builder.AddCompletionQueue();
+  if (options.tls) {
+    builder.AddListeningPort(HostAndPort(options.host, options.port), CredentialsOf(*options.tls), &parts.tls_port);
+  }
   parts.server = builder.BuildAndStart();
   return parts;
 }
@@ -67,21 +90,23 @@ class GrpcServer::Impl {
   Impl(const Options& options, std::unique_ptr<Acceptor> listening, GrpcParts parts, broker::Journal& journal,
        trace::EventSink& sink, loop::Timer& timer)
       : host(options.host),
+        port(listening ? listening->port() : static_cast<uint16_t>(parts.tls_port)),
         stop_wait(options.stop_wait),
         acceptor(std::move(listening)),
         rpc(std::move(parts)),
-        dispatcher({options.broker, options.planted_wire_delay, options.queued_requests_max}, journal, sink, timer) {}
+        dispatcher({options.broker, options.planted_wire_delay, options.queued_requests_max, options.admission},
+                   journal, sink, timer) {}
   ~Impl() { Stop(); }
 
   void Run() {
     Call::Expect({*rpc.service, *rpc.queue, dispatcher, gauge}, kFirstCallId);
     poller = std::thread([this] { Poll(); });
-    acceptor->Start([server = rpc.server.get()](int fd) { grpc::AddInsecureChannelFromFd(server, fd); });
+    if (acceptor) acceptor->Start([server = rpc.server.get()](int fd) { grpc::AddInsecureChannelFromFd(server, fd); });
   }
 
   void Stop() {
     if (!poller.joinable()) return;
-    acceptor->Stop();
+    if (acceptor) acceptor->Stop();
     dispatcher.StopBroker();
     rpc.server->Shutdown(std::chrono::system_clock::now() + stop_wait);
     // No operation may be begun on a queue that is shut down; without calls
@@ -93,8 +118,9 @@ class GrpcServer::Impl {
   }
 
   const std::string host;
+  const uint16_t port;
   const Duration stop_wait;
-  std::unique_ptr<Acceptor> acceptor;
+  std::unique_ptr<Acceptor> acceptor;  // null under TLS
   GrpcParts rpc;
   CallGauge gauge;
   Dispatcher dispatcher;
@@ -119,11 +145,23 @@ class GrpcServer::Impl {
 
 absl::StatusOr<std::unique_ptr<GrpcServer>> GrpcServer::Start(Options options, broker::Journal& journal,
                                                               trace::EventSink& sink, loop::Timer& timer) {
-  absl::StatusOr<std::unique_ptr<Acceptor>> acceptor = Acceptor::Listen(options.host, options.port, {});
-  if (!acceptor.ok()) return acceptor.status();
-  GrpcParts parts = BuildGrpc();
-  if (parts.server == nullptr) return absl::InternalError("gRPC could not build a server; its own log says why");
-  auto impl = std::make_unique<Impl>(options, *std::move(acceptor), std::move(parts), journal, sink, timer);
+  std::unique_ptr<Acceptor> acceptor;
+  if (options.tls) {
+    if (absl::Status status = TryPort(options.host, options.port); !status.ok()) return status;
+  } else {
+    absl::StatusOr<std::unique_ptr<Acceptor>> listening = Acceptor::Listen(options.host, options.port, {});
+    if (!listening.ok()) return listening.status();
+    acceptor = *std::move(listening);
+  }
+  GrpcParts parts = BuildGrpc(options);
+  if (parts.server == nullptr || (options.tls && parts.tls_port == 0)) {
+    if (options.tls) {
+      return absl::InvalidArgumentError(
+          "TLS cannot be served with this certificate and key: are they PEM, a pair, and is the key not encrypted?");
+    }
+    return absl::InternalError("gRPC could not build a server; its own log says why");
+  }
+  auto impl = std::make_unique<Impl>(options, std::move(acceptor), std::move(parts), journal, sink, timer);
   if (const absl::Status replayed = impl->dispatcher.Replay(options.journal_records); !replayed.ok()) return replayed;
   impl->Run();
   return std::unique_ptr<GrpcServer>(new GrpcServer(std::move(impl)));
@@ -133,14 +171,13 @@ GrpcServer::GrpcServer(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 
 GrpcServer::~GrpcServer() = default;
 
-uint16_t GrpcServer::port() const { return impl_->acceptor->port(); }
+uint16_t GrpcServer::port() const { return impl_->port; }
 
 std::string GrpcServer::target() const {
   // "Every address" is none to connect to.
   if (impl_->host.empty() || impl_->host == "0.0.0.0") return StrCat("127.0.0.1:", port());
   if (impl_->host == "::") return StrCat("[::1]:", port());
-  const bool v6 = impl_->host.find(':') != std::string::npos;
-  return v6 ? StrCat("[", impl_->host, "]:", port()) : StrCat(impl_->host, ":", port());
+  return HostAndPort(impl_->host, port());
 }
 
 void GrpcServer::Stop() { impl_->Stop(); }
@@ -156,6 +193,7 @@ GrpcServer::Figures GrpcServer::figures() const {
   // One call waits for the next RPC, until the server is stopped.
   const size_t calls = impl_->gauge.calls();
   figures.open_rpcs = calls == 0 ? 0 : calls - 1;
+  if (!impl_->acceptor) return figures;
   figures.connections = impl_->acceptor->handed_over();
   figures.http1_refused = impl_->acceptor->refused();
   figures.dropped = impl_->acceptor->dropped();

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -14,16 +15,18 @@
 #include "loop/strand.h"
 #include "loop/timer.h"
 #include "pubsub/bytes.h"
+#include "server/admission.h"
 #include "trace/event.h"
 
 namespace hopgap::server {
 
-// A broker behind a real socket: google.pubsub.v1 over gRPC, without TLS.
+// A broker behind a real socket: google.pubsub.v1 over gRPC.
 //
-// It owns the listening socket and hands HTTP/2 connections to gRPC; HTTP/1 is
-// answered 501 until the REST interface comes. One thread polls gRPC's
-// completion queue, one accepts; the broker runs on a strand, mostly on the
-// polling thread.
+// In plaintext it owns the listening socket and hands HTTP/2 connections to
+// gRPC; HTTP/1 is answered 501 until the REST interface comes. Under TLS gRPC
+// listens itself, and its port serves nothing else. One thread polls gRPC's
+// completion queue, one accepts (plaintext); the broker runs on a strand,
+// mostly on the polling thread.
 //
 // Thread-safe after Start(), but Stop() and the destructor are for one thread.
 class GrpcServer {
@@ -33,9 +36,17 @@ class GrpcServer {
   static constexpr int kReceivedBytesMax = 16 << 20;
   static constexpr int kMetadataBytesMax = 1 << 20;
 
+  // PEM texts; the key is not encrypted.
+  struct Tls {
+    std::string certificate, key;
+    std::string client_ca;  // whose certificates clients must show; empty: none
+  };
+
   struct Options {
     std::string host = "127.0.0.1";  // 0.0.0.0 is for who asks for it
     uint16_t port = 0;               // 0: any free one
+    std::optional<Tls> tls;
+    Admission admission = nullptr;  // who is served; null: everybody
     broker::Broker::Options broker;
     // What the journal kept, oldest first.
     std::vector<pubsub::Bytes> journal_records;
@@ -48,8 +59,9 @@ class GrpcServer {
     Duration stop_wait = std::chrono::seconds{1};
   };
 
-  // The references outlive the server. AlreadyExists if the port is in use; the
-  // messages say what to do. Clients can connect when it returns.
+  // The references outlive the server. AlreadyExists if the port is in use,
+  // InvalidArgument if certificate and key are no pair in PEM; the messages say
+  // what to do. Clients can connect when it returns.
   static absl::StatusOr<std::unique_ptr<GrpcServer>> Start(Options options, broker::Journal& journal,
                                                            trace::EventSink& sink, loop::Timer& timer);
   ~GrpcServer();
@@ -73,7 +85,7 @@ class GrpcServer {
     Duration longest_poll_cycle{0};  // the polling thread, away from its queue
     loop::Strand::Figures strand;
     size_t open_rpcs = 0;      // begun, and not forgotten by the broker yet
-    uint64_t connections = 0;  // handed to gRPC
+    uint64_t connections = 0;  // handed to gRPC; 0 under TLS, like the next two
     uint64_t http1_refused = 0;
     uint64_t dropped = 0;  // connections that were neither
   };
