@@ -44,8 +44,8 @@ std::vector<OtlpRequest> EncodeOtlpRequests(std::span<const trace::Span> spans, 
 // What came of reading a request.
 struct OtlpTaken {
   uint64_t taken = 0;
-  uint64_t rejected = 0;     // spans that are none: an id of a wrong length, a time beyond 2262
-  std::string rejected_why;  // of the first one
+  uint64_t rejected = 0;          // spans that are none: an id of a wrong length, a time beyond 2262
+  std::string rejected_why = {};  // of the first one
 };
 
 // Appends the spans of a request. InvalidArgument if it is no such request; then

@@ -6,12 +6,14 @@
 
 #include <thread>
 
+#include "base/text.h"
 #include "server/listen.h"
 
 namespace hopgap::server {
 namespace {
 
 constexpr time_t kIdleSeconds = 60;  // a connection without a request
+constexpr int kTooLarge = 413;
 
 // The library opens its socket with SO_REUSEPORT, which would let two servers
 // share a port silently; this one takes a socket that we opened.
@@ -25,7 +27,6 @@ void FillCall(const httplib::Request& request, HttpCall& call) {
   call.path = request.path;
   call.headers.assign(request.headers.begin(), request.headers.end());
   call.query.assign(request.params.begin(), request.params.end());
-  call.body = request.body;
 }
 
 }  // namespace
@@ -47,23 +48,30 @@ class HttpServer::Impl {
     server_.set_keep_alive_timeout(kIdleSeconds);
     server_.set_payload_max_length(options_.body_bytes_max);
     server_.set_read_timeout(options_.read_timeout);
-    const auto answer = [this](const httplib::Request& request, httplib::Response& response) {
-      HttpCall call;
-      FillCall(request, call);
-      HttpReply reply = handler_(call);
-      response.status = reply.status;
-      for (const auto& [name, value] : reply.headers) response.set_header(name, value);
-      response.set_content(std::move(reply.body), reply.content_type);
+    const auto without_body = [this](const httplib::Request& request, httplib::Response& response) {
+      Answer(request, {}, response);
     };
     // A request without a length has no body; the library would wait for one.
-    server_.set_pre_routing_handler([answer](const httplib::Request& request, httplib::Response& response) {
+    server_.set_pre_routing_handler([without_body](const httplib::Request& request, httplib::Response& response) {
       if (request.has_header("Content-Length") || request.has_header("Transfer-Encoding")) {
         return httplib::Server::HandlerResponse::Unhandled;
       }
-      answer(request, response);
+      without_body(request, response);
       return httplib::Server::HandlerResponse::Handled;
     });
-    server_.Get(".*", answer).Post(".*", answer).Put(".*", answer).Delete(".*", answer).Patch(".*", answer);
+    const auto with_body = [this](const httplib::Request& request, httplib::Response& response,
+                                  const httplib::ContentReader& read) {
+      std::string body;
+      bool fits = true;
+      if (!ReadBody(read, body, fits)) return;  // the library has set 413, or 400 for what is no body
+      if (fits) return Answer(request, std::move(body), response);
+      response.status = kTooLarge;
+      response.set_content(
+          StrCat("the body, unpacked, is larger than ", options_.body_bytes_max, " bytes: send less at once\n"),
+          "text/plain");
+    };
+    server_.Get(".*", without_body).Delete(".*", without_body);
+    server_.Post(".*", with_body).Put(".*", with_body).Delete(".*", with_body).Patch(".*", with_body);
     const int fd = listener.Release();
     fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) & ~O_NONBLOCK);
     server_.Adopt(fd);
@@ -82,6 +90,27 @@ class HttpServer::Impl {
   }
 
  private:
+  // The library limits what stands in Content-Length only: neither what a packed
+  // body becomes nor one that comes in chunks. What is too much is read to its
+  // end, because the next request stands behind it.
+  bool ReadBody(const httplib::ContentReader& read, std::string& body, bool& fits) const {
+    return read([&](const char* data, size_t size) {
+      fits = fits && size <= options_.body_bytes_max - body.size();
+      if (fits) body.append(data, size);
+      return true;
+    });
+  }
+
+  void Answer(const httplib::Request& request, std::string body, httplib::Response& response) {
+    HttpCall call;
+    FillCall(request, call);
+    call.body = std::move(body);
+    HttpReply reply = handler_(call);
+    response.status = reply.status;
+    for (const auto& [name, value] : reply.headers) response.set_header(name, value);
+    response.set_content(std::move(reply.body), reply.content_type);
+  }
+
   const Options options_;
   const Handler handler_;
   const uint16_t port_;

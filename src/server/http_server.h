@@ -42,7 +42,7 @@ class HttpServer {
     uint16_t port = 0;  // 0: any free one
     // Connections served at once; one more waits for a thread.
     size_t threads = 32;
-    size_t body_bytes_max = 64 << 20;  // beyond: 413
+    size_t body_bytes_max = 64 << 20;  // unpacked; beyond: 413
     Duration read_timeout = std::chrono::seconds{10};
   };
   // Called on the connection's thread, several at once; what it throws is a 500.

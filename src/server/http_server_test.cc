@@ -73,5 +73,17 @@ TEST(HttpServerTest, TwoServersNeverShareAPort) {
   EXPECT_EQ(second.status().code(), absl::StatusCode::kAlreadyExists) << second.status();
 }
 
+// Its length is not in a header, so it is found out on the way.
+TEST(HttpServerTest, ABodyInChunksIsLimitedToo) {
+  auto server = HttpServer::Start({.body_bytes_max = 4},
+                                  [](const HttpCall& call) { return HttpReply{.body = call.body, .headers = {}}; });
+  ASSERT_TRUE(server.ok()) << server.status();
+  const std::string start = "POST / HTTP/1.1\r\nHost: x\r\nConnection: close\r\nTransfer-Encoding: chunked\r\n\r\n";
+  const std::string answer = Exchange((*server)->port(), start + "2\r\nab\r\n3\r\ncde\r\n0\r\n\r\n");
+  EXPECT_THAT(answer, StartsWith("HTTP/1.1 413"));
+  EXPECT_THAT(answer, HasSubstr("larger than 4 bytes"));
+  EXPECT_THAT(Exchange((*server)->port(), start + "2\r\nab\r\n2\r\ncd\r\n0\r\n\r\n"), EndsWith("abcd"));
+}
+
 }  // namespace
 }  // namespace hopgap::server
