@@ -65,7 +65,7 @@ void TakeBooks(Experiment& experiment, Outcome& outcome) {
   outcome.arms.resize(outcome.options.arms.size());
   for (size_t arm = 0; arm < outcome.arms.size(); ++arm) {
     outcome.arms[arm].counts = experiment.counts(arm);
-    outcome.arms[arm].exactly_once_seen = outcome.arms[arm].exactly_once_seen;
+    outcome.arms[arm].exactly_once_seen = experiment.ExactlyOnceSeen(arm);
   }
 }
 
