@@ -17,8 +17,12 @@ int CodeOf(const absl::Status& status) {
     case absl::StatusCode::kUnavailable:
     case absl::StatusCode::kDeadlineExceeded: return kUnreachable;
     case absl::StatusCode::kInternal: return kInternal;
+    case absl::StatusCode::kUnauthenticated: return kRefused;
+    case absl::StatusCode::kResourceExhausted: return kQuota;
     default: return kBadConfiguration;
   }
 }
+
+int CodeOfTarget(const absl::Status& status) { return absl::IsPermissionDenied(status) ? kRefused : CodeOf(status); }
 
 }  // namespace hopgap::cli

@@ -36,5 +36,8 @@ void AddSetup(CLI::App& app, Commands& commands);
 int Fail(int code, std::string_view text);
 // The exit code of a status from set-up.
 int CodeOf(const absl::Status& status);
+// The same for what a target said: there PermissionDenied is a matter of
+// credentials, and not of a port or a file of this machine.
+int CodeOfTarget(const absl::Status& status);
 
 }  // namespace hopgap::cli

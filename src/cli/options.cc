@@ -7,6 +7,7 @@
 #include <map>
 
 #include "base/text.h"
+#include "cli/target_flags.h"
 #include "lab/schedule.h"
 
 namespace hopgap::cli {
@@ -70,6 +71,23 @@ absl::Status ApplyPlant(std::string_view text, Plants& plants) {
   return absl::OkStatus();
 }
 
+// The service's rule for resource ids, and room for ARM-hopN-sub after it.
+absl::Status CheckPrefix(std::string_view prefix) {
+  constexpr size_t kPrefixMax = 150;
+  constexpr std::string_view kAllowed = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.~+%";
+  if (prefix.empty()) return absl::OkStatus();
+  const bool letter = (prefix[0] | 0x20) >= 'a' && (prefix[0] | 0x20) <= 'z';
+  if (!letter || prefix.size() > kPrefixMax || prefix.find_first_not_of(kAllowed) != std::string_view::npos) {
+    return Bad("--prefix", prefix,
+               StrCat("must begin with a letter, hold letters, digits and -_.~+% only, and have at "
+                      "most ",
+                      kPrefixMax, " bytes"));
+  }
+  if (prefix.substr(0, 4) == "goog")
+    return Bad("--prefix", prefix, "must not begin with 'goog': the service keeps that");
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 absl::StatusOr<Duration> ParseDuration(std::string_view flag, std::string_view text) {
@@ -102,6 +120,9 @@ struct RunFlags::Raw {
   std::string policy = "eager", target, profile = "cloud-replay", preset, seed, spans = "auto", out;
   std::string waterfall, ring_events = "4000000";
   std::vector<std::string> arms, plants;
+  std::string prefix;
+  bool dry_run = false;
+  std::optional<TargetFlags> target_flags;  // not for `simulate`
   bool json = false, quiet = false, per_hop = false, no_out = false;
   CLI::Option *rate_given = nullptr, *streams_given = nullptr, *messages_given = nullptr, *duration_given = nullptr,
               *profile_given = nullptr, *policy_given = nullptr;
@@ -154,7 +175,15 @@ RunFlags::RunFlags(CLI::App& app, bool simulated) : raw_(std::make_shared<Raw>()
           ->capture_default_str();
   if (!simulated) {
     app.add_option("--target", raw.target,
-                   "embedded (default) or HOST:PORT of an emulator; PUBSUB_EMULATOR_HOST is honoured")
+                   "embedded (default), HOST:PORT of an emulator, tls:HOST:PORT, or gcp:PROJECT, the real service; "
+                   "PUBSUB_EMULATOR_HOST is honoured")
+        ->group(broker);
+    raw.target_flags.emplace(app, broker);
+    app.add_option("--prefix", raw.prefix,
+                   "topics and subscriptions on another target are named PREFIX… "
+                   "(default: hopgap- and a random number)")
+        ->group(broker);
+    app.add_flag("--dry-run", raw.dry_run, "say what would be made, sent and paid on another target, and end")
         ->group(broker);
     app.add_option("--ring-events", raw.ring_events, "events a run may record (64 bytes each)")
         ->group(output)
@@ -217,15 +246,17 @@ absl::Status RunFlags::Raw::FinishTarget(RunOptions& options) const {
     options.target_from_environment = host != nullptr && *host != '\0';
     options.target = options.target_from_environment ? host : "embedded";
   }
-  if (options.embedded()) return absl::OkStatus();
-  if (options.target.rfind("gcp:", 0) == 0) {
-    return Bad("--target", options.target, "is not supported yet; use embedded or HOST:PORT");
+  options.prefix = prefix;
+  options.dry_run = dry_run;
+  if (options.embedded()) {
+    if (!prefix.empty()) return Bad("--prefix", prefix, "is for another --target than the embedded broker");
+    if (dry_run) return absl::InvalidArgumentError("--dry-run: is for another --target than the embedded broker");
+    return target_flags->given() ? target_flags->Parse(options.target).status() : absl::OkStatus();
   }
-  const size_t colon = options.target.rfind(':');
-  const std::optional<uint16_t> port = colon == std::string::npos
-                                           ? std::nullopt
-                                           : ParseNumber<uint16_t>(std::string_view(options.target).substr(colon + 1));
-  if (!port || *port == 0 || colon == 0) return Bad("--target", options.target, "is neither embedded nor HOST:PORT");
+  absl::StatusOr<remote::Target> parsed = target_flags->Parse(options.target);
+  if (!parsed.ok()) return parsed.status();
+  options.remote = *std::move(parsed);
+  if (absl::Status status = CheckPrefix(prefix); !status.ok()) return status;
   const bool delays_asked = profile_given->count() > 0 && profile != "none";
   if (delays_asked)
     return Bad("--profile", profile, StrCat("needs the embedded broker, not --target ", options.target));

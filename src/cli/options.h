@@ -13,6 +13,7 @@
 #include "base/time.h"
 #include "client/model.h"
 #include "lab/options.h"
+#include "remote/target.h"
 #include "trace/event.h"
 
 namespace CLI {
@@ -57,6 +58,9 @@ struct RunOptions {
   Duration drain{std::chrono::seconds{30}};
   bool gated = false;
   std::string target = "embedded";
+  std::optional<remote::Target> remote;  // unless embedded or simulated
+  std::string prefix;                    // of the names of resources; empty: one of its own
+  bool dry_run = false;
   bool target_from_environment = false;
   std::string profile = "cloud-replay";  // name, file or "none"
   std::string preset;

@@ -6,6 +6,7 @@
 
 #include "base/text.h"
 #include "cli/commands.h"
+#include "cli/dry_run.h"
 #include "cli/exit_codes.h"
 #include "cli/folder.h"
 #include "cli/present.h"
@@ -33,19 +34,33 @@ absl::StatusOr<EventEstimate> Capacities(const RunOptions& options, const lab::O
   return EventEstimate{needed.client * spare, options.embedded() ? needed.broker * spare : 1};
 }
 
-void PrintHeader(const RunOptions& options, const report::Run& run) {
+void PrintHeader(const RunOptions& options, const Setup& setup, const report::Run& run) {
   if (options.quiet || options.json) return;
   std::fputs(report::RenderHeader(run).c_str(), stdout);
   if (options.target_from_environment) {
     std::printf("TARGET  %s, from PUBSUB_EMULATOR_HOST\n", options.target.c_str());
   }
+  if (options.remote) {
+    std::printf("TARGET  topics and subscriptions %s…, removed at the end\n", setup.lab.resource_prefix.c_str());
+  }
   std::fflush(stdout);
+}
+
+// Exactly-once is a promise within one region, and the global endpoint may take
+// the publisher and the subscriber to different ones.
+void WarnOfGlobalEndpoint(const RunOptions& options, const lab::Options& lab) {
+  const bool exactly_once =
+      std::any_of(lab.arms.begin(), lab.arms.end(), [](const lab::ArmSpec& arm) { return arm.exactly_once; });
+  if (!exactly_once || !options.remote || !options.remote->global_endpoint()) return;
+  std::fprintf(stderr,
+               "hopgap: exactly-once holds within one region, and the global endpoint chooses regions for you: "
+               "give --endpoint REGION-pubsub.googleapis.com\n");
 }
 
 live::Options LiveOptions(const RunOptions& options, Setup& setup, const EventEstimate& capacities) {
   live::Options live;
   live.lab = setup.lab;
-  live.target = options.target;
+  live.target = options.remote;
   live.broker = setup.broker;
   live.broker.ack_id_key = RandomKey();
   live.planted_wire = options.plants.wire;
@@ -67,22 +82,40 @@ void FoldAndWrite(live::Result& result, const SpanSample& sample, Folder& folder
   }
 }
 
-int RunCommand(const RunOptions& options) {
+// The exit code of a run that ended, with what the target has to do with it.
+int Ended(int code, const live::Result& result) {
+  for (const std::string& name : result.not_removed) {
+    std::fprintf(stderr, "hopgap: could not remove %s\n", name.c_str());
+  }
+  return result.failure.ok() ? code : Fail(CodeOfTarget(result.failure), MessageOf(result.failure));
+}
+
+int RunCommand(RunOptions options) {
   absl::StatusOr<Setup> setup = MakeSetup(options);
   if (!setup.ok()) return Fail(kBadConfiguration, MessageOf(setup.status()));
   const absl::StatusOr<EventEstimate> capacities = Capacities(options, setup->lab);
   if (!capacities.ok()) return Fail(kBadConfiguration, MessageOf(capacities.status()));
+  WarnOfGlobalEndpoint(options, setup->lab);
+  if (options.dry_run) {
+    std::fputs(DryRunText(setup->lab, *options.remote).c_str(), stdout);
+    return kOk;
+  }
+  if (options.remote) {
+    if (absl::Status status = remote::Authorize(*options.remote); !status.ok()) {
+      return Fail(CodeOfTarget(status), MessageOf(status));
+    }
+  }
   absl::StatusOr<Folder> folder = Folder::Create(options);
   if (!folder.ok()) return Fail(kOutputUnwritable, MessageOf(folder.status()));
   const SpanSample sample(options.spans, options.seed, options.messages, setup->lab.arms.size());
   report::Run run = PlannedRun(*setup, sample);
-  PrintHeader(options, run);
+  PrintHeader(options, *setup, run);
 
   ProgressPrinter printer(options.quiet || options.json);
   live::Options live = LiveOptions(options, *setup, *capacities);
   live.progress = [&](const live::Progress& progress) { printer.Show(progress); };
   absl::StatusOr<live::Result> result = live::Run(std::move(live));
-  if (!result.ok()) return Fail(CodeOf(result.status()), MessageOf(result.status()));
+  if (!result.ok()) return Fail(CodeOfTarget(result.status()), MessageOf(result.status()));
   FoldAndWrite(*result, sample, *folder);
 
   run.elapsed = result->outcome.end - result->outcome.first;
@@ -92,11 +125,9 @@ int RunCommand(const RunOptions& options) {
   run.clock_drift = result->clock_drift;
   run.arms = ArmRuns(result->outcome);
   printer.Finish(run, result->last_progress);
-  for (const std::string& name : result->not_removed) {
-    std::fprintf(stderr, "hopgap: could not remove %s\n", name.c_str());
-  }
-  return FinishRun(std::move(run), *folder,
-                   {.json = options.json, .per_hop = options.per_hop, .waterfall = options.waterfall});
+  const int code = FinishRun(std::move(run), *folder,
+                             {.json = options.json, .per_hop = options.per_hop, .waterfall = options.waterfall});
+  return Ended(code, *result);
 }
 
 }  // namespace
@@ -106,7 +137,7 @@ void AddRun(CLI::App& app, Commands& commands) {
   command->group("Measure");
   commands.push_back({command, [flags = RunFlags(*command, false)] {
                         absl::StatusOr<RunOptions> options = flags.Finish();
-                        return options.ok() ? RunCommand(*options)
+                        return options.ok() ? RunCommand(*std::move(options))
                                             : Fail(kBadConfiguration, MessageOf(options.status()));
                       }});
 }

@@ -27,7 +27,9 @@ struct GroupPlan {
 
 std::vector<GroupPlan> Plan(const RunOptions& options) {
   const Duration half_slot = lab::Schedule(options.millihertz, 2).period() / 2;
-  std::vector<GroupPlan> groups = {{"here", kHereProject, "", Duration{0}, {"std", "eos"}}};
+  const bool service = options.remote && options.remote->service();
+  std::vector<GroupPlan> groups = {
+      {"here", service ? options.remote->project : kHereProject, "", Duration{0}, {"std", "eos"}}};
   if (options.profile != "none") {
     groups.push_back({"replay", kReplayProject, "replay.", half_slot, {"std", "eos", "eos-overlap"}});
   }
@@ -156,7 +158,8 @@ absl::StatusOr<Setup> MakeSetup(const RunOptions& options) {
   setup.lab.seed = options.seed;
   // Others may use the target too, and an earlier run may have been killed there.
   if (!options.simulated && !options.embedded()) {
-    setup.lab.resource_prefix = StrCat("hopgap-", absl::Hex(RandomKey().k0), "-");
+    setup.lab.resource_prefix =
+        options.prefix.empty() ? StrCat("hopgap-", absl::Hex(RandomKey().k0), "-") : options.prefix;
   }
   setup.lab.planted = options.plants.lab;
   setup.lab.client_planted = options.plants.client;

@@ -52,6 +52,7 @@ class Driver::Endpoint final : public remote::Handler {
 
   void OnStreamEnded(uint64_t stream, Instant, const absl::Status& status, const std::string&) override {
     driver_.Post([this, stream, status](Instant now, lab::Commands& out) {
+      driver_.NoteFailure(status);
       if (!Current(stream)) return;
       driver_.logic_->OnStreamEnded(now, id_, IndexOf(stream), status, out);
     });
@@ -60,6 +61,7 @@ class Driver::Endpoint final : public remote::Handler {
   void OnCallDone(uint64_t call, Instant, const absl::Status& status, const std::string& details,
                   pubsub::Bytes response) override {
     driver_.Post([this, call, status, details, response = std::move(response)](Instant now, lab::Commands& out) {
+      driver_.NoteFailure(status);
       if (probe_after_.erase(call) > 0) Probe();
       driver_.logic_->OnCallDone(now, id_, call, status, details, response, out);
     });
@@ -106,6 +108,18 @@ void Driver::Adopt(lab::Logic& logic) {
   for (uint32_t id = 0; id < logic_->EndpointCount(); ++id) {
     endpoints_.push_back(std::make_unique<Endpoint>(*this, id, remote_.Connect(options_.target)));
   }
+}
+
+void Driver::NoteFailure(const absl::Status& status) {
+  if (failed_ || !remote::EndsARun(status, options_.target)) return;
+  failure_ = remote::Explain(status, options_.target);
+  failed_ = true;
+}
+
+absl::Status Driver::failure() {
+  absl::Status failure;
+  if (failed_) strand_.Run([&] { failure = failure_; });
+  return failure;
 }
 
 void Driver::Release() {

@@ -24,7 +24,7 @@ namespace hopgap::live {
 class Driver final : public lab::LedgerClock {
  public:
   struct Options {
-    remote::Target target;
+    remote::Target target;  // authorized
     bool probe = false;
   };
   Driver(Options options, remote::Remote& remote, loop::Timer& timer);
@@ -47,6 +47,8 @@ class Driver final : public lab::LedgerClock {
   bool ready() const { return ready_; }
   bool finished() const { return finished_; }
   bool stopped() const { return stopped_; }  // nothing in flight
+  // The first answer after which going on is of no use (remote::EndsARun()), if any.
+  absl::Status failure();
   loop::Strand::Figures figures() const { return strand_.figures(); }
   void ForgetLongest() { strand_.ForgetLongest(); }
   std::vector<Duration> TakeProbes();
@@ -57,6 +59,7 @@ class Driver final : public lab::LedgerClock {
   void Perform(lab::Commands& commands);
   void Arm();
   void OnTimer(Instant at);
+  void NoteFailure(const absl::Status& status);
 
   const Options options_;
   remote::Remote& remote_;
@@ -68,7 +71,8 @@ class Driver final : public lab::LedgerClock {
   Instant armed_ = kNever;
   uint64_t receipt_calls_ = 0;
   std::vector<Duration> probes_;
-  std::atomic<bool> ready_{false}, finished_{false}, stopped_{false};
+  absl::Status failure_;
+  std::atomic<bool> ready_{false}, finished_{false}, stopped_{false}, failed_{false};
 };
 
 }  // namespace hopgap::live

@@ -8,6 +8,7 @@
 #include "base/text.h"
 #include "lab/experiment.h"
 #include "live/driver.h"
+#include "live/resources.h"
 #include "loop/timer.h"
 #include "remote/remote.h"
 #include "server/grpc_server.h"
@@ -19,6 +20,7 @@ namespace {
 
 constexpr Duration kReachable{std::chrono::seconds{5}};     // to answer at all
 constexpr Duration kStreamsOpen{std::chrono::seconds{15}};  // for every stream's first response
+constexpr Duration kServiceStreamsOpen{std::chrono::seconds{5}};
 constexpr Duration kBeforeFirstSlot{std::chrono::milliseconds{500}};
 constexpr Duration kPoll{std::chrono::milliseconds{50}};
 constexpr Duration kReport{std::chrono::seconds{1}};
@@ -33,7 +35,8 @@ class Session {
  private:
   absl::Status Prepare();
   absl::Status StartServer();
-  absl::Status MakeResources();
+  absl::Status Connect();
+  absl::Status MakeLab();
   void RemoveResources();
   absl::Status OpenStreams();
   void Measure();
@@ -42,25 +45,30 @@ class Session {
   Progress ReadProgress();
   void Report();
   void StopEverything();
+  absl::Status WithWhatIsLeft(const absl::Status& status) const;
   void ForgetSetUp();
   void FillHealth();
 
   Options options_;
   Result result_;
   Instant next_report_ = kNever;
-  std::vector<lab::Resource> made_;
+  remote::Target target_;
   // In order of dependence: destroyed from the last to the first.
   loop::Timer timer_;
   store::MemoryJournal journal_;
   std::unique_ptr<server::GrpcServer> server_;
   std::unique_ptr<remote::Remote> remote_;
   std::unique_ptr<remote::Connection> setup_;
+  std::unique_ptr<Resources> resources_;
   std::unique_ptr<lab::Experiment> lab_;
   std::unique_ptr<Driver> driver_;
 };
 
 absl::Status Session::StartServer() {
-  if (options_.target != "embedded") return absl::OkStatus();
+  if (options_.target) {
+    target_ = *options_.target;
+    return absl::OkStatus();
+  }
   server::GrpcServer::Options server;
   server.broker = options_.broker;
   server.broker.anchor = result_.anchor;
@@ -69,56 +77,25 @@ absl::Status Session::StartServer() {
       server::GrpcServer::Start(std::move(server), journal_, *result_.broker_events, timer_);
   if (!started.ok()) return started.status();
   server_ = *std::move(started);
-  options_.target = server_->target();
-  return absl::OkStatus();
-}
-
-absl::Status Session::MakeResources() {
-  for (const lab::Resource& resource : lab::ResourcesOf(options_.lab)) {
-    absl::Status status;
-    if (resource.subscription.empty()) {
-      status = setup_->CreateTopic(resource.topic);
-    } else {
-      pubsub::Subscription subscription;
-      subscription.name = resource.subscription;
-      subscription.topic = resource.topic;
-      subscription.enable_exactly_once_delivery = resource.exactly_once;
-      status = setup_->CreateSubscription(subscription);
-    }
-    if (!status.ok()) return status;
-    made_.push_back(resource);
-  }
+  target_ = server_->target();
   return absl::OkStatus();
 }
 
 // What an embedded broker holds goes with it.
 void Session::RemoveResources() {
-  if (server_) return;
-  for (auto resource = made_.rbegin(); resource != made_.rend(); ++resource) {
-    const absl::Status status = resource->subscription.empty() ? setup_->DeleteTopic(resource->topic)
-                                                               : setup_->DeleteSubscription(resource->subscription);
-    if (!status.ok() && result_.not_removed.size() < made_.size()) {
-      result_.not_removed.push_back(resource->subscription.empty() ? resource->topic : resource->subscription);
-    }
-  }
+  if (!server_ && resources_) result_.not_removed = resources_->Remove();
 }
 
-absl::Status Session::Prepare() {
-  result_.anchor = ReadAnchor();
-  result_.places = std::make_unique<loop::PlaceTable>();
-  result_.client_events = std::make_unique<loop::Recorder>(options_.client_events, *result_.places);
-  result_.broker_events = std::make_unique<loop::Recorder>(options_.broker_events, *result_.places);
-  if (absl::Status status = StartServer(); !status.ok()) return status;
+absl::Status Session::Connect() {
   remote_ = std::make_unique<remote::Remote>();
-  setup_ = remote_->Connect(options_.target);
+  setup_ = remote_->Connect(target_);
   if (absl::Status status = setup_->WaitReady(kReachable); !status.ok()) return status;
-  if (absl::Status status = MakeResources(); !status.ok()) {
-    RemoveResources();
-    return status;
-  }
-  remote::Target target;
-  target.text = target.address = options_.target;
-  driver_ = std::make_unique<Driver>(Driver::Options{.target = target, .probe = options_.probe}, *remote_, timer_);
+  resources_ = std::make_unique<Resources>(*setup_, target_);
+  return resources_->Make(lab::ResourcesOf(options_.lab), [this] { return StopAsked(); });
+}
+
+absl::Status Session::MakeLab() {
+  driver_ = std::make_unique<Driver>(Driver::Options{.target = target_, .probe = options_.probe}, *remote_, timer_);
   absl::StatusOr<std::unique_ptr<lab::Experiment>> lab =
       lab::Experiment::Make(options_.lab, *result_.client_events, *driver_);
   if (!lab.ok()) return lab.status();
@@ -127,13 +104,27 @@ absl::Status Session::Prepare() {
   return absl::OkStatus();
 }
 
+absl::Status Session::Prepare() {
+  result_.anchor = ReadAnchor();
+  result_.places = std::make_unique<loop::PlaceTable>();
+  result_.client_events = std::make_unique<loop::Recorder>(options_.client_events, *result_.places);
+  result_.broker_events = std::make_unique<loop::Recorder>(options_.broker_events, *result_.places);
+  if (absl::Status status = StartServer(); !status.ok()) return status;
+  absl::Status status = Connect();
+  if (status.ok()) status = MakeLab();
+  if (!status.ok()) RemoveResources();
+  return status;
+}
+
 absl::Status Session::OpenStreams() {
   driver_->Run([this](Instant now, lab::Commands& out) { lab_->Start(now, out); });
-  const Instant give_up = SteadyNow() + kStreamsOpen;
+  const Instant give_up = SteadyNow() + (target_.service() ? kServiceStreamsOpen : kStreamsOpen);
   while (!driver_->ready()) {
     if (StopAsked()) return absl::OkStatus();
     if (SteadyNow() > give_up) {
-      return absl::UnavailableError(StrCat("no StreamingPull response from ", options_.target, " within ",
+      // The service may say nothing on a stream before its first message.
+      if (target_.service()) return absl::OkStatus();
+      return absl::UnavailableError(StrCat("no StreamingPull response from ", target_.address, " within ",
                                            std::chrono::duration_cast<std::chrono::seconds>(kStreamsOpen).count(),
                                            " s; is it a Pub/Sub broker? hopgap serve starts one"));
     }
@@ -145,6 +136,11 @@ absl::Status Session::OpenStreams() {
 bool Session::StopAsked() {
   if (result_.outcome.ended_early) return true;
   std::string why = options_.stop_asked ? options_.stop_asked() : "";
+  if (why.empty()) {
+    result_.failure = driver_ ? driver_->failure() : absl::OkStatus();
+    if (result_.failure.ok()) result_.failure = remote::CheckAccess(target_);
+    why = MessageOf(result_.failure);
+  }
   if (why.empty()) return false;
   result_.outcome.ended_early = true;
   result_.outcome.ended_early_why = std::move(why);
@@ -255,13 +251,21 @@ void Session::StopEverything() {
   timer_.Stop();
 }
 
+absl::Status Session::WithWhatIsLeft(const absl::Status& status) const {
+  if (result_.not_removed.empty()) return status;
+  std::string text(MessageOf(status));
+  text += "; could not be removed:";
+  for (const std::string& name : result_.not_removed) text += StrCat(" ", name);
+  return absl::Status(status.code(), text);
+}
+
 absl::StatusOr<Result> Session::Run() {
   absl::Status status = Prepare();
-  if (!status.ok()) return status;
-  status = OpenStreams();
+  if (!status.ok()) return WithWhatIsLeft(status);
+  if (!result_.outcome.ended_early) status = OpenStreams();
   if (status.ok() && !result_.outcome.ended_early) Measure();
   StopEverything();
-  if (!status.ok()) return status;
+  if (!status.ok()) return WithWhatIsLeft(status);
   result_.probes = driver_->TakeProbes();
   driver_->Release();
   lab::TakeBooks(*lab_, result_.outcome);

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -13,6 +14,7 @@
 #include "lab/options.h"
 #include "lab/verdict.h"
 #include "loop/recorder.h"
+#include "remote/target.h"
 #include "trace/event.h"
 #include "trace/span.h"
 
@@ -36,9 +38,9 @@ struct Progress {
 
 struct Options {
   lab::Options lab;
-  std::string target = "embedded";  // or HOST:PORT
-  broker::Broker::Options broker;   // embedded; the anchor is set here
-  Duration planted_wire{0};         // test-only
+  std::optional<remote::Target> target;  // authorized; none: a broker of its own, embedded
+  broker::Broker::Options broker;        // embedded; the anchor is set here
+  Duration planted_wire{0};              // test-only
   Duration drain{std::chrono::seconds{30}};
   size_t client_events = 0, broker_events = 0;  // capacities of the recorders
   // Sends an empty call after every second receipt modack, on its channel.
@@ -60,12 +62,15 @@ struct Result {
   broker::Counters broker;
   std::vector<Duration> probes;          // round trips of the empty calls
   std::vector<std::string> not_removed;  // resources that could not be removed from another target
+  absl::Status failure;                  // why the target ended the run, if it did: credentials, rights, quota
 };
 
 // The whole run over real gRPC: the embedded broker, or somebody's. Blocks until
 // the drain has ended. Unavailable if the target does not answer, AlreadyExists
-// if a port is taken; the messages say what to do. Resources that it made on
-// another target are removed again.
+// if a port is taken, Unauthenticated, PermissionDenied or ResourceExhausted as
+// the service says; the messages say what to do. Resources that it made on
+// another target are removed again, also after a failure, whose message names
+// those that could not be.
 absl::StatusOr<Result> Run(Options options);
 
 // Turns the recorded events into paths. `message_spans`, if given, gets the

@@ -26,7 +26,7 @@ class Station {
   static constexpr size_t kEventsMax = 200'000;
 
   struct Options {
-    remote::Target target;
+    remote::Target target;  // authorized
     ClockAnchor anchor;
     SpanMaker::Sink spans;  // none: nothing is recorded
   };

@@ -190,12 +190,6 @@ Remote::Remote() {
 
 Remote::~Remote() { Shutdown(); }
 
-std::unique_ptr<Connection> Remote::Connect(const std::string& address) {
-  Target target;
-  target.text = target.address = address;
-  return Connect(target);
-}
-
 std::unique_ptr<Connection> Remote::Connect(const Target& target) {
   return std::make_unique<GrpcConnection>(target, impl_->queue, impl_->registry);
 }

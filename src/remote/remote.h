@@ -105,7 +105,6 @@ class Remote {
   // the calls. The connection may not outlive the Remote. Requires: Authorize()d
   // if the target has TLS.
   std::unique_ptr<Connection> Connect(const Target& target);
-  std::unique_ptr<Connection> Connect(const std::string& address);  // "HOST:PORT", without TLS
 
   // Cancels what is under way, returns when all of it has been answered and the
   // thread has ended. What is begun later is dropped, without an answer.

@@ -154,4 +154,17 @@ absl::Status Explain(const absl::Status& status, const Target& target) {
   return absl::Status(status.code(), StrCat(MessageOf(status), more));
 }
 
+absl::Status CheckAccess(const Target& target) {
+  return target.access ? target.access->Headers().status() : absl::OkStatus();
+}
+
+bool EndsARun(const absl::Status& status, const Target& target) {
+  switch (status.code()) {
+    case absl::StatusCode::kUnauthenticated:
+    case absl::StatusCode::kPermissionDenied: return target.tls;
+    case absl::StatusCode::kResourceExhausted: return target.service();
+    default: return false;
+  }
+}
+
 }  // namespace hopgap::remote

@@ -6,6 +6,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "base/time.h"
 
@@ -23,6 +24,10 @@ inline constexpr std::string_view kGlobalEndpoint = "pubsub.googleapis.com:443";
 //   tls:HOST:PORT   TLS: hopgap serve --tls-cert …
 //   gcp:PROJECT     Cloud Pub/Sub: TLS and application default credentials
 struct Target {
+  Target() = default;
+  // "HOST:PORT", in plaintext. Implicit: most targets are just that.
+  Target(std::string plaintext) : text(std::move(plaintext)), address(text) {}  // NOLINT(google-explicit-constructor)
+
   std::string text;     // as it was given
   std::string address;  // "HOST:PORT" of the connection
   std::string project;  // of gcp:PROJECT, else empty
@@ -62,5 +67,13 @@ std::string DescribeAccess(const Target& target);
 // An error of a call to the target, with what to do about it where the service
 // said only a code: credentials, rights, quota.
 absl::Status Explain(const absl::Status& status, const Target& target);
+
+// Unauthenticated, with why, when the token has expired and could not be
+// renewed: calls would fail with words of gRPC's instead. Does not block.
+absl::Status CheckAccess(const Target& target);
+
+// Whether a call's error means that going on is of no use: refused credentials
+// or rights, and a quota of the service that is used up.
+bool EndsARun(const absl::Status& status, const Target& target);
 
 }  // namespace hopgap::remote

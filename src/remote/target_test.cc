@@ -78,5 +78,15 @@ TEST(ExplainTest, SaysWhatToDoForTheServiceAndNothingForAPlainTarget) {
   EXPECT_EQ(Explain(absl::NotFoundError("x"), service), absl::NotFoundError("x"));
 }
 
+TEST(EndsARunTest, OnlyWhatWaitingDoesNotMend) {
+  const Target plain = *ParseTarget("h:1"), tls = *ParseTarget("tls:h:1"), service = *ParseTarget("gcp:p");
+  // Our broker's queue may be full for a moment; a quota is used up for a minute at least.
+  EXPECT_FALSE(EndsARun(absl::ResourceExhaustedError("x"), tls));
+  EXPECT_TRUE(EndsARun(absl::ResourceExhaustedError("x"), service));
+  EXPECT_TRUE(EndsARun(absl::UnauthenticatedError("x"), tls));
+  EXPECT_FALSE(EndsARun(absl::UnauthenticatedError("x"), plain));
+  EXPECT_FALSE(EndsARun(absl::UnavailableError("x"), service));
+}
+
 }  // namespace
 }  // namespace hopgap::remote

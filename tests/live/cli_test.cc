@@ -112,7 +112,12 @@ TEST_F(CliTest, WrongWordsNameFlagValueAndLimit) {
   ExpectFailure({"run", "--arm", "sdt"}, 3, "unknown kind 'sdt'");
   ExpectFailure({"run", "--profile", "no-such-file.json"}, 3, "no-such-file.json");
   ExpectFailure({"run", "--messages", "1", "--duration", "1s"}, 3, "--messages and --duration");
-  ExpectFailure({"run", "--target", "gcp:my-project"}, 3, "gcp:my-project: is not supported yet");
+  ExpectFailure({"run", "--target", "gcp:My"}, 3, "gcp:My: has no project id");
+  ExpectFailure({"run", "--target", "localhost"}, 3, "localhost: is none of embedded, HOST:PORT");
+  ExpectFailure({"run", "--dry-run"}, 3, "--dry-run: is for another --target");
+  ExpectFailure({"run", "--target", "localhost:1", "--prefix", "1-"}, 3, "--prefix 1-: must begin with a letter");
+  ExpectFailure({"run", "--target", "localhost:1", "--prefix", "goog-"}, 3, "--prefix goog-: must not begin with");
+  ExpectFailure({"run", "--ca-file", "x.pem"}, 3, "--ca-file x.pem: needs --target tls:HOST:PORT");
   ExpectFailure({"run", "--target", "localhost:1", "--profile", "cloud-replay"}, 3, "needs the embedded broker");
   ExpectFailure({"run", "--rate", "100000", "--messages", "1000000"}, 3, "--ring-events");
   ExpectFailure({"run", "--waterfall", "nobody"}, 3, "--waterfall nobody: no such arm; use one of std, eos");
