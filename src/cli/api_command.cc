@@ -54,7 +54,7 @@ int ApiCommand(const ApiFlags& flags) {
   if (!spans.ok()) return Fail(kBadConfiguration, MessageOf(spans.status()));
   options->spans = spans->sink();
   if (absl::Status status = remote::Authorize(options->target); !status.ok()) {
-    return Fail(CodeOf(status), MessageOf(status));
+    return Fail(CodeOfTarget(status), MessageOf(status));
   }
   const std::string topic = options->topic, host = options->host;
   absl::StatusOr<std::unique_ptr<live::Api>> api = live::Api::Start(*std::move(options));

@@ -123,7 +123,7 @@ struct RunFlags::Raw {
   std::string prefix;
   bool dry_run = false;
   std::optional<TargetFlags> target_flags;  // not for `simulate`
-  bool json = false, quiet = false, per_hop = false, no_out = false;
+  bool json = false, quiet = false, per_hop = false, no_out = false, processes = false;
   CLI::Option *rate_given = nullptr, *streams_given = nullptr, *messages_given = nullptr, *duration_given = nullptr,
               *profile_given = nullptr, *policy_given = nullptr;
 
@@ -159,7 +159,9 @@ RunFlags::RunFlags(CLI::App& app, bool simulated) : raw_(std::make_shared<Raw>()
       ->group(chain)
       ->capture_default_str();
   app.add_option("--client", raw.client, "client model: go")->group(chain)->capture_default_str();
-  app.add_option("--arm", raw.arms, "one more arm in every group: std, eos, eos-overlap, or NAME:KIND[,streams=N]")
+  app.add_option("--arm", raw.arms,
+                 "one more arm in every group: std, eos, eos-overlap, NAME:KIND[,streams=N], or with\n"
+                 "--processes NAME:worker=COMMAND (docs/worker-contract.md)")
       ->group(chain);
   app.add_option("--publish", raw.publish, "await: ack after the publish's result; fire: ack at once")
       ->group(chain)
@@ -185,6 +187,8 @@ RunFlags::RunFlags(CLI::App& app, bool simulated) : raw_(std::make_shared<Raw>()
         ->group(broker);
     app.add_flag("--dry-run", raw.dry_run, "say what would be made, sent and paid on another target, and end")
         ->group(broker);
+    app.add_flag("--processes", raw.processes, "an API and a worker per hop as processes of their own, load over HTTP")
+        ->group(chain);
     app.add_option("--ring-events", raw.ring_events, "events a run may record (64 bytes each)")
         ->group(output)
         ->capture_default_str();
@@ -284,12 +288,18 @@ absl::Status RunFlags::Raw::FinishRest(RunOptions& options) const {
   if (!choice.ok()) return choice.status();
   options.spans = *choice;
   for (const std::string& arm : arms) {
-    if (absl::StatusOr<lab::ArmSpec> parsed = lab::ParseArm(arm, client); !parsed.ok()) return parsed.status();
+    absl::StatusOr<lab::ArmSpec> parsed = lab::ParseArm(arm, client);
+    if (!parsed.ok()) return parsed.status();
+    if (!parsed->worker.empty() && !processes) {
+      return absl::InvalidArgumentError(StrCat("--arm ", arm, ": a worker of its own needs --processes"));
+    }
   }
   options.arms = arms;
   for (const std::string& plant : plants) {
     if (absl::Status status = ApplyPlant(plant, options.plants); !status.ok()) return status;
   }
+  options.processes = processes;
+  if (processes && !plants.empty()) return absl::InvalidArgumentError("--plant: not with --processes");
   if (!simulated && !options.embedded() && options.plants.InBroker()) {
     return absl::InvalidArgumentError("--plant: the broker's seams need the embedded broker");
   }

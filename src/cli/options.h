@@ -69,6 +69,7 @@ struct RunOptions {
   SpanChoice spans;
   std::string out;  // folder to write; empty: runs/<start>
   bool no_out = false;
+  bool processes = false;
   bool json = false, quiet = false, per_hop = false;
   std::string waterfall;  // arm; empty: the report chooses
   uint64_t ring_events = 4'000'000;

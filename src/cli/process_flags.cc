@@ -9,29 +9,21 @@
 
 namespace hopgap::cli {
 
-void TargetFlags::Add(CLI::App& command) {
+void BrokerFlags::Add(CLI::App& command) {
   const std::string group = "Broker";
-  command.add_option("--target", text, "HOST:PORT, tls:HOST:PORT or gcp:PROJECT; PUBSUB_EMULATOR_HOST is honoured")
+  command.add_option("--target", *text_, "HOST:PORT, tls:HOST:PORT or gcp:PROJECT; PUBSUB_EMULATOR_HOST is honoured")
       ->group(group);
-  command.add_option("--endpoint", settings.endpoint, "of gcp:PROJECT, e.g. europe-west1-pubsub.googleapis.com:443")
-      ->group(group);
-  command.add_option("--ca-file", settings.ca_file, "PEM roots to trust instead of the system's")->group(group);
-  command.add_option("--certificate-file", settings.certificate_file, "our certificate, PEM")->group(group);
-  command.add_option("--key-file", settings.key_file, "and its key")->group(group);
-  command.add_option("--token-file", settings.token_file, "bearer token for tls:HOST:PORT")->group(group);
+  flags_.emplace(command, group);
 }
 
-absl::StatusOr<remote::Target> TargetFlags::Finish() const {
-  std::string chosen = text;
-  if (chosen.empty()) {
-    const char* emulator = std::getenv("PUBSUB_EMULATOR_HOST");
-    if (emulator == nullptr || *emulator == '\0') {
-      return absl::InvalidArgumentError(
-          "--target: which broker? HOST:PORT (hopgap serve starts one), gcp:PROJECT, or set PUBSUB_EMULATOR_HOST");
-    }
-    chosen = emulator;
+absl::StatusOr<remote::Target> BrokerFlags::Finish() const {
+  const char* emulator = std::getenv("PUBSUB_EMULATOR_HOST");
+  if (!text_->empty()) return flags_->Parse(*text_);
+  if (emulator == nullptr || *emulator == '\0') {
+    return absl::InvalidArgumentError(
+        "--target: which broker? HOST:PORT (hopgap serve starts one), gcp:PROJECT, or set PUBSUB_EMULATOR_HOST");
   }
-  return remote::ParseTarget(chosen, settings);
+  return flags_->Parse(emulator);
 }
 
 void ProcessFlags::Add(CLI::App& command) {

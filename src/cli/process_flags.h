@@ -4,11 +4,13 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 
 #include "base/time.h"
 #include "cli/log.h"
+#include "cli/target_flags.h"
 #include "live/span_maker.h"
 #include "remote/target.h"
 
@@ -18,20 +20,22 @@ class App;
 
 namespace hopgap::cli {
 
-// Where the broker is, for commands that talk to one.
-struct TargetFlags {
-  std::string text;
-  remote::TargetSettings settings;
-
+// --target and how it is reached, for commands that need a broker that is there.
+class BrokerFlags {
+ public:
   void Add(CLI::App& command);
   // PUBSUB_EMULATOR_HOST stands in for a target that is not given.
   // InvalidArgument if there is neither.
   absl::StatusOr<remote::Target> Finish() const;
+
+ private:
+  std::shared_ptr<std::string> text_ = std::make_shared<std::string>();
+  std::optional<TargetFlags> flags_;
 };
 
 // What api and worker have in common.
 struct ProcessFlags {
-  TargetFlags target;
+  BrokerFlags target;
   std::string project, arm, client = "go", log_format = "text", ready_file;
 
   void Add(CLI::App& command);

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <cstdlib>
+#include <filesystem>
 #include <utility>
 
 #include "base/text.h"
@@ -14,6 +16,7 @@
 #include "cli/result.h"
 #include "cli/setup.h"
 #include "cli/signals.h"
+#include "live/processes.h"
 #include "live/run.h"
 #include "report/text.h"
 
@@ -84,10 +87,56 @@ void FoldAndWrite(live::Result& result, const SpanSample& sample, Folder& folder
 
 // The exit code of a run that ended, with what the target has to do with it.
 int Ended(int code, const live::Result& result) {
+  for (const std::string& note : result.notes) std::fprintf(stderr, "hopgap: %s\n", note.c_str());
   for (const std::string& name : result.not_removed) {
     std::fprintf(stderr, "hopgap: could not remove %s\n", name.c_str());
   }
   return result.failure.ok() ? code : Fail(CodeOfTarget(result.failure), MessageOf(result.failure));
+}
+
+// In one process: record, then fold.
+absl::StatusOr<live::Result> RunHere(live::Options live, const SpanSample& sample, Folder& folder) {
+  absl::StatusOr<live::Result> result = live::Run(std::move(live));
+  if (result.ok()) FoldAndWrite(*result, sample, folder);
+  return result;
+}
+
+// A folder for logs, ledgers and ready files, which goes away unless kept.
+class Scratch {
+ public:
+  Scratch() : path_((std::filesystem::temp_directory_path() / "hopgap-XXXXXX").string()) {
+    if (mkdtemp(path_.data()) == nullptr) path_.clear();
+  }
+  ~Scratch() {
+    std::error_code ignored;
+    if (!kept_ && !path_.empty()) std::filesystem::remove_all(path_, ignored);
+  }
+  const std::string& path() const { return path_; }  // empty: it could not be made
+  void Keep() { kept_ = true; }
+
+ private:
+  std::string path_;
+  bool kept_ = false;
+};
+
+absl::StatusOr<live::Result> RunAsProcesses(live::Options live, const SpanSample& sample, Folder& folder) {
+  Scratch scratch;
+  if (scratch.path().empty()) return absl::PermissionDeniedError("no temporary folder can be made; set TMPDIR");
+  std::error_code error;
+  const std::filesystem::path program = std::filesystem::read_symlink("/proc/self/exe", error);
+  if (error) return absl::InternalError("our own program cannot be found");
+  live::ProcessesOptions options{.run = std::move(live), .program = program.string(), .folder = scratch.path()};
+  absl::StatusOr<live::Result> result =
+      live::RunProcesses(std::move(options), [&](uint64_t slot, std::vector<trace::Span>& message) {
+        if (folder.wanted() && sample.Takes(slot)) folder.AddSpans(message);
+      });
+  if (!result.ok()) {
+    scratch.Keep();
+    return absl::Status(result.status().code(),
+                        StrCat(MessageOf(result.status()), "; the processes' logs are in ", scratch.path()));
+  }
+  folder.AddLedger(result->outcome);
+  return result;
 }
 
 int RunCommand(RunOptions options) {
@@ -114,9 +163,9 @@ int RunCommand(RunOptions options) {
   ProgressPrinter printer(options.quiet || options.json);
   live::Options live = LiveOptions(options, *setup, *capacities);
   live.progress = [&](const live::Progress& progress) { printer.Show(progress); };
-  absl::StatusOr<live::Result> result = live::Run(std::move(live));
+  absl::StatusOr<live::Result> result =
+      options.processes ? RunAsProcesses(std::move(live), sample, *folder) : RunHere(std::move(live), sample, *folder);
   if (!result.ok()) return Fail(CodeOfTarget(result.status()), MessageOf(result.status()));
-  FoldAndWrite(*result, sample, *folder);
 
   run.elapsed = result->outcome.end - result->outcome.first;
   run.ended_early = result->outcome.ended_early;

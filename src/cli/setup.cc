@@ -91,6 +91,7 @@ void AddDelays(const RunOptions& options, const broker::Profile& profile, Setup&
 void FillConfiguration(const RunOptions& options, report::Configuration& configuration) {
   configuration.command = options.simulated ? "simulate" : "run";
   configuration.simulated = options.simulated;
+  configuration.processes = options.processes;
   configuration.hops = options.hops;
   configuration.work = options.work;
   configuration.rate_per_second = static_cast<double>(options.millihertz) / 1000;

@@ -19,7 +19,7 @@ constexpr Duration kReachable{std::chrono::seconds{10}};
 constexpr int kHopsMax = 100;
 
 struct SetupFlags {
-  TargetFlags target;
+  BrokerFlags target;
   std::string project, prefix;
   std::vector<std::string> arms = {"std", "eos"};
   int hops = 3;
@@ -60,7 +60,8 @@ int SetupCommand(const SetupFlags& flags) {
   if (!target.ok()) return Fail(kBadConfiguration, MessageOf(target.status()));
   absl::StatusOr<lab::Options> chains = Chains(flags, *target);
   if (!chains.ok()) return Fail(kBadConfiguration, MessageOf(chains.status()));
-  if (absl::Status status = remote::Authorize(*target); !status.ok()) return Fail(CodeOf(status), MessageOf(status));
+  if (absl::Status status = remote::Authorize(*target); !status.ok())
+    return Fail(CodeOfTarget(status), MessageOf(status));
   remote::Remote remote;
   const std::unique_ptr<remote::Connection> connection = remote.Connect(*target);
   if (absl::Status status = connection->WaitReady(kReachable); !status.ok()) {
@@ -75,7 +76,7 @@ int SetupCommand(const SetupFlags& flags) {
     if (!status.ok() && status.code() != fine) {
       const std::string& name = resource.subscription.empty() ? resource.topic : resource.subscription;
       const absl::Status told = remote::Explain(status, *target);
-      return Fail(CodeOf(told), StrCat(name, ": ", MessageOf(told)));
+      return Fail(CodeOfTarget(told), StrCat(name, ": ", MessageOf(told)));
     }
     ++(status.ok() ? made : there);
   }

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "cli/log.h"
+#include "live/span_exporter.h"
 #include "live/span_maker.h"
 
 namespace hopgap::cli {
@@ -14,14 +15,20 @@ namespace hopgap::cli {
 // says; nothing leaves unless it names an endpoint.
 class SpanExport {
  public:
-  // `service` is the name where OTEL_SERVICE_NAME gives none. InvalidArgument
-  // naming the variable for a value that cannot be.
+  // `service` is the name where the environment gives none. InvalidArgument
+  // naming the variable for a value that cannot be. `log` outlives it.
   static absl::StatusOr<SpanExport> FromEnvironment(const std::string& service, Log& log);
 
-  // Empty where spans do not leave.
+  // Empty where spans do not leave. Valid as long as this object.
   live::SpanMaker::Sink sink() const;
   // Sends what is left, for a few seconds at most, and logs what became of all.
   void Flush();
+
+ private:
+  explicit SpanExport(Log& log) : log_(&log) {}
+
+  Log* log_;
+  std::unique_ptr<live::SpanExporter> exporter_;  // none: spans do not leave
 };
 
 }  // namespace hopgap::cli

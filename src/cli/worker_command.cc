@@ -106,7 +106,7 @@ int WorkerCommand(const WorkerFlags& flags) {
   if (!spans.ok()) return Fail(kBadConfiguration, MessageOf(spans.status()));
   options->spans = spans->sink();
   if (absl::Status status = remote::Authorize(options->target); !status.ok()) {
-    return Fail(CodeOf(status), MessageOf(status));
+    return Fail(CodeOfTarget(status), MessageOf(status));
   }
   log.Info("worker starts", {{"subscription", options->subscription}, {"next_topic", options->next_topic}});
   absl::StatusOr<std::unique_ptr<live::WorkerProcess>> worker = live::WorkerProcess::Start(*std::move(options));

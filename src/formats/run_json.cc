@@ -35,6 +35,7 @@ Json ConfigurationJson(const report::Configuration& c) {
           {"added", added},
           {"seed", c.seed},
           {"stratified", c.stratified},
+          {"processes", c.processes},
           {"preset", c.preset},
           {"warm_up_ns", c.warm_up.count()},
           {"spans_of", c.spans_of},
@@ -81,6 +82,7 @@ void ReadConfiguration(const Json& json, report::Configuration& c) {
   }
   json.at("seed").get_to(c.seed);
   json.at("stratified").get_to(c.stratified);
+  c.processes = json.value("processes", false);  // absent in runs of 0.1 and before
   json.at("preset").get_to(c.preset);
   c.warm_up = Duration{json.at("warm_up_ns").get<int64_t>()};
   json.at("spans_of").get_to(c.spans_of);

@@ -70,6 +70,7 @@ Json ConfigurationJson(const report::Configuration& c, Duration work) {
           {"added", std::move(added)},
           {"seed", c.seed},
           {"stratified", c.stratified},
+          {"processes", c.processes},
           {"preset", NullIfEmpty(c.preset)},
           {"warm_up_ms", Ms(c.warm_up)},
           {"spans_of", c.spans_of},

@@ -19,10 +19,13 @@ struct ArmSpec {
   std::string model;     // of client::FindModel
   uint32_t streams = 0;  // 0: the run's
   int group = 0;         // index into Options::groups
+  std::string worker;    // a command that keeps docs/worker-contract.md; empty: our own worker
 };
 
 // Reads an --arm value: a kind ("eos-overlap"), or NAME:KIND with settings
-// ("eos10:eos,streams=10"). `default_model` is the run's --client.
+// ("eos10:eos,streams=10"), or NAME:[KIND,]worker=COMMAND, where the command is
+// all that follows and an absent kind is eos ("go:worker=build/go-worker").
+// `default_model` is the run's --client.
 // InvalidArgument names the value and lists what is allowed.
 absl::StatusOr<ArmSpec> ParseArm(std::string_view text, std::string_view default_model);
 

@@ -29,15 +29,29 @@ TEST(ArmTest, ANameAndStreamsMayBeGiven) {
   EXPECT_EQ(arm->streams, 10u);
 }
 
+TEST(ArmTest, AWorkerOfItsOwnIsACommandWithAllThatFollows) {
+  const absl::StatusOr<ArmSpec> bare = ParseArm("go:worker=./w --a=b,c:d", "go");
+  ASSERT_TRUE(bare.ok()) << bare.status();
+  EXPECT_EQ(bare->name, "go");
+  EXPECT_EQ(bare->worker, "./w --a=b,c:d");
+  EXPECT_TRUE(bare->exactly_once);
+  const absl::StatusOr<ArmSpec> standard = ParseArm("py:std,streams=2,worker=python3 w.py", "go");
+  ASSERT_TRUE(standard.ok()) << standard.status();
+  EXPECT_FALSE(standard->exactly_once);
+  EXPECT_EQ(standard->streams, 2u);
+  EXPECT_EQ(standard->worker, "python3 w.py");
+}
+
 TEST(ArmTest, ErrorsNameTheValueAndWhatIsAllowed) {
   struct Case {
     const char* text;
     const char* why;
   };
-  for (const Case& c :
-       {Case{"", "unknown kind ''"}, Case{"x:y", "unknown kind 'y'"}, Case{":eos", "name ''"},
-        Case{"a b:eos", "name 'a b'"}, Case{"e:eos,streams=0", "'streams=0' is outside [1, 100]"},
-        Case{"e:eos,streams=101", "outside [1, 100]"}, Case{"e:eos,stream=4", "unknown setting 'stream=4'"}}) {
+  for (const Case& c : {Case{"", "unknown kind ''"}, Case{"x:y", "unknown kind 'y'"}, Case{":eos", "name ''"},
+                        Case{"a b:eos", "name 'a b'"}, Case{"e:eos,streams=0", "'streams=0' is outside [1, 100]"},
+                        Case{"e:eos,streams=101", "outside [1, 100]"}, Case{"e:worker=", "worker= names no command"},
+                        Case{"worker=w", "needs a name"}, Case{"e:eos-overlap,worker=w", "a client model of ours"},
+                        Case{"e:eos,stream=4", "unknown setting 'stream=4'"}}) {
     SCOPED_TRACE(c.text);
     const absl::StatusOr<ArmSpec> arm = ParseArm(c.text, "go");
     ASSERT_FALSE(arm.ok());

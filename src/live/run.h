@@ -61,6 +61,7 @@ struct Result {
   Duration clock_drift{0};  // wall clock minus anchored wall at the end
   broker::Counters broker;
   std::vector<Duration> probes;          // round trips of the empty calls
+  std::vector<std::string> notes;        // what else happened, in sentences
   std::vector<std::string> not_removed;  // resources that could not be removed from another target
   absl::Status failure;                  // why the target ended the run, if it did: credentials, rights, quota
 };

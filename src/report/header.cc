@@ -34,7 +34,8 @@ std::string FirstLine(const Run& run) {
 
 std::string Transport(const Configuration& c) {
   if (c.simulated) return "in virtual time";
-  return c.target == "embedded" ? "real gRPC, embedded broker" : StrCat("real gRPC, broker at ", c.target);
+  const std::string broker = c.target == "embedded" ? "embedded broker" : StrCat("broker at ", c.target);
+  return StrCat("real gRPC, ", broker, c.processes ? ", a process per API and worker" : "");
 }
 
 std::string GroupLine(const Run& run, const std::string& group) {
@@ -44,7 +45,7 @@ std::string GroupLine(const Run& run, const std::string& group) {
   for (const ArmRun& arm : run.arms) {
     if (arm.group != group) continue;
     names.push_back(ShortName(arm));
-    model = arm.client_model;
+    if (model.empty()) model = arm.client_model;
   }
   std::string text;
   for (const std::string& name : names) text += StrCat(text.empty() ? "" : ", ", name);

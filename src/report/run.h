@@ -49,6 +49,7 @@ struct AddedLeg {
 struct Configuration {
   std::string command;     // "run" or "simulate"; how it was made
   bool simulated = false;  // every figure is labelled so
+  bool processes = false;  // an API and a worker per hop, each a process of its own
   int hops = 3;
   Duration work{0};
   double rate_per_second = 0;

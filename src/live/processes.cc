@@ -1,0 +1,358 @@
+#include "live/processes.h"
+
+#include <algorithm>
+#include <map>
+#include <memory>
+#include <set>
+#include <thread>
+#include <utility>
+
+#include "base/system_clock.h"
+#include "base/text.h"
+#include "live/load.h"
+#include "live/process_books.h"
+#include "live/process_group.h"
+#include "live/resources.h"
+#include "live/span_store.h"
+#include "live/station.h"
+#include "loop/timer.h"
+#include "pubsub/message.h"
+#include "remote/remote.h"
+#include "server/grpc_server.h"
+#include "server/otlp_receiver.h"
+#include "store/memory_journal.h"
+
+namespace hopgap::live {
+namespace {
+
+using TakeSpans = std::function<void(uint64_t slot, std::vector<trace::Span>&)>;
+
+constexpr Duration kReachable{std::chrono::seconds{5}};
+constexpr Duration kAllReady{std::chrono::seconds{30}};
+constexpr Duration kBeforeFirstSlot{std::chrono::milliseconds{500}};
+constexpr Duration kPoll{std::chrono::milliseconds{50}};
+constexpr Duration kReport{std::chrono::seconds{1}};
+constexpr Duration kEnd{std::chrono::seconds{30}};  // as docs/worker-contract.md gives
+constexpr uint64_t kLatenessMax = 50'000;
+// How often a process sends its spans: an end that is not seen for longer would
+// lengthen every run.
+constexpr int kSpanDelayMs = 500;
+
+std::string ShortId(const std::string& name) { return name.substr(name.rfind('/') + 1); }
+
+class ProcessRun {
+ public:
+  explicit ProcessRun(ProcessesOptions options)
+      : program_(std::move(options.program)), folder_(std::move(options.folder)), options_(std::move(options.run)) {
+    if (options_.target) target_ = *options_.target;
+  }
+  absl::StatusOr<Result> Run(const TakeSpans& message_spans);
+
+ private:
+  absl::Status Prepare();
+  absl::Status StartBroker();
+  absl::Status StartCollector();
+  absl::Status StartProcesses();
+  absl::Status WaitStreams();
+  absl::Status WaitReady();
+  ProcessGroup::Member ApiOf(size_t arm) const;
+  ProcessGroup::Member WorkerOf(size_t arm, int hop) const;
+  ProcessGroup::Member MemberOf(size_t arm, int hop) const;
+  absl::Status StartLoad();
+  void Measure();
+  bool Finished() const;
+  bool StopAsked();
+  Progress ReadProgress() const;
+  void StopEverything();
+
+  const std::string program_, folder_;
+  Options options_;
+  remote::Target target_;
+  Result result_;
+  loop::Timer timer_;
+  store::MemoryJournal journal_;
+  std::unique_ptr<server::GrpcServer> server_;
+  std::unique_ptr<SpanStore> spans_;
+  std::unique_ptr<server::OtlpReceiver> receiver_;
+  std::unique_ptr<remote::Remote> remote_;
+  std::unique_ptr<remote::Connection> setup_;
+  std::unique_ptr<Resources> resources_;
+  ProcessGroup group_;
+  std::vector<size_t> apis_;  // by arm, in group_
+  std::unique_ptr<Load> load_;
+};
+
+absl::Status ProcessRun::StartBroker() {
+  if (options_.target) return absl::OkStatus();
+  server::GrpcServer::Options server;
+  server.broker = options_.broker;
+  server.broker.anchor = result_.anchor;
+  absl::StatusOr<std::unique_ptr<server::GrpcServer>> started =
+      server::GrpcServer::Start(std::move(server), journal_, *result_.broker_events, timer_);
+  if (!started.ok()) return started.status();
+  server_ = *std::move(started);
+  target_.text = target_.address = server_->target();
+  return absl::OkStatus();
+}
+
+absl::Status ProcessRun::StartCollector() {
+  std::set<std::string> last;
+  for (const lab::ArmSpec& arm : options_.lab.arms) {
+    last.insert(ShortId(lab::SubscriptionName(options_.lab, arm, options_.lab.hops)));
+  }
+  spans_ = std::make_unique<SpanStore>(std::move(last));
+  absl::StatusOr<std::unique_ptr<server::OtlpReceiver>> receiver =
+      server::OtlpReceiver::Start({.grpc_port = 0, .http_port = 0}, [this](std::vector<trace::Span>& spans) {
+        spans_->Add(std::move(spans));
+        return absl::OkStatus();
+      });
+  if (!receiver.ok()) return receiver.status();
+  receiver_ = *std::move(receiver);
+  return absl::OkStatus();
+}
+
+absl::Status ProcessRun::Prepare() {
+  result_.anchor = ReadAnchor();
+  result_.places = std::make_unique<loop::PlaceTable>();
+  result_.client_events = std::make_unique<loop::Recorder>(1, *result_.places);
+  result_.broker_events = std::make_unique<loop::Recorder>(options_.broker_events, *result_.places);
+  if (absl::Status status = StartBroker(); !status.ok()) return status;
+  if (absl::Status status = StartCollector(); !status.ok()) return status;
+  remote_ = std::make_unique<remote::Remote>();
+  setup_ = remote_->Connect(target_);
+  if (absl::Status status = setup_->WaitReady(kReachable); !status.ok()) return status;
+  resources_ = std::make_unique<Resources>(*setup_, target_);
+  return resources_->Make(lab::ResourcesOf(options_.lab), [this] { return StopAsked(); });
+}
+
+// What api and worker, ours and others', are told.
+ProcessGroup::Member ProcessRun::MemberOf(size_t arm, int hop) const {
+  const lab::ArmSpec& spec = options_.lab.arms[arm];
+  const std::string name = StrCat(spec.name, hop == 0 ? "-api" : StrCat("-hop", hop));
+  ProcessGroup::Member member;
+  member.name = hop == 0 ? StrCat("the API of ", spec.name) : StrCat("worker ", hop, " of ", spec.name);
+  member.start.log_file = StrCat(folder_, "/", name, ".log");
+  member.ready_file = StrCat(folder_, "/", name, ".ready");
+  member.start.environment = {// Empty counts as not set, for official clients too.
+                              {"PUBSUB_EMULATOR_HOST", target_.tls ? "" : target_.address},
+                              {"HOPGAP_TARGET", target_.text},
+                              {"HOPGAP_ENDPOINT", target_.service() ? target_.address : ""},
+                              {"HOPGAP_CA_FILE", target_.ca_file},
+                              {"HOPGAP_CLIENT_CERT", target_.certificate_file},
+                              {"HOPGAP_CLIENT_KEY", target_.key_file},
+                              {"HOPGAP_TOKEN_FILE", target_.token_file},
+                              {"HOPGAP_CLOCK_ANCHOR", AnchorText(result_.anchor)},
+                              {"HOPGAP_CLIENT", spec.worker.empty() ? spec.model : "go"},
+                              {"HOPGAP_ARM", spec.name},
+                              {"HOPGAP_READY_FILE", member.ready_file},
+                              {"OTEL_EXPORTER_OTLP_ENDPOINT", StrCat("http://127.0.0.1:", receiver_->grpc_port())},
+                              {"OTEL_EXPORTER_OTLP_PROTOCOL", "grpc"},
+                              {"OTEL_BSP_SCHEDULE_DELAY", StrCat(kSpanDelayMs)},
+                              {"OTEL_SERVICE_NAME", name}};
+  return member;
+}
+
+ProcessGroup::Member ProcessRun::ApiOf(size_t arm) const {
+  ProcessGroup::Member member = MemberOf(arm, 0);
+  member.start.command = {program_, "api"};
+  member.start.environment["HOPGAP_TOPIC"] = lab::TopicName(options_.lab, options_.lab.arms[arm], 1);
+  member.start.environment["HOPGAP_LISTEN"] = "127.0.0.1:0";
+  return member;
+}
+
+ProcessGroup::Member ProcessRun::WorkerOf(size_t arm, int hop) const {
+  const lab::Options& lab = options_.lab;
+  const lab::ArmSpec& spec = lab.arms[arm];
+  ProcessGroup::Member member = MemberOf(arm, hop);
+  std::map<std::string, std::string>& environment = member.start.environment;
+  environment["HOPGAP_SUBSCRIPTION"] = lab::SubscriptionName(lab, spec, hop);
+  if (hop < lab.hops) environment["HOPGAP_NEXT_TOPIC"] = lab::TopicName(lab, spec, hop + 1);
+  environment["HOPGAP_WORK"] = StrCat(lab.work.count(), "ns");
+  environment["HOPGAP_STREAMS"] = StrCat(spec.streams > 0 ? spec.streams : lab.streams);
+  environment["HOPGAP_MAX_OUTSTANDING_MESSAGES"] = StrCat(lab.max_outstanding_messages);
+  environment["HOPGAP_PUBLISH"] = lab.publish == lab::PublishMode::kAwait ? "await" : "fire";
+  environment["HOPGAP_HOP"] = StrCat(hop);
+  if (spec.worker.empty()) {
+    member.start.command = {program_, "worker"};
+    environment["HOPGAP_LEDGER"] = LedgerFile(folder_, spec.name, hop);
+  } else {
+    member.start.command = {"/bin/sh", "-c", StrCat("exec ", spec.worker)};
+    member.ready_file.clear();
+  }
+  return member;
+}
+
+absl::Status ProcessRun::StartProcesses() {
+  for (size_t arm = 0; arm < options_.lab.arms.size(); ++arm) {
+    for (int hop = options_.lab.hops; hop >= 1; --hop) {
+      if (absl::Status status = group_.Start(WorkerOf(arm, hop)); !status.ok()) return status;
+    }
+    apis_.push_back(group_.size());
+    if (absl::Status status = group_.Start(ApiOf(arm)); !status.ok()) return status;
+  }
+  return WaitReady();
+}
+
+absl::Status ProcessRun::WaitReady() {
+  const Instant give_up = SteadyNow() + kAllReady;
+  absl::Status status = group_.WaitReady(give_up, [this] { return StopAsked(); });
+  if (!status.ok()) return status;
+  // Others' workers do not say when they are ready; their open streams do.
+  uint64_t streams = 0;
+  for (const lab::ArmSpec& arm : options_.lab.arms) {
+    streams += static_cast<uint64_t>(options_.lab.hops) * (arm.streams > 0 ? arm.streams : options_.lab.streams);
+  }
+  while (server_ && server_->figures().open_rpcs < streams && !StopAsked()) {
+    group_.Tend(SteadyNow());
+    if (SteadyNow() >= give_up) {
+      return absl::UnavailableError(StrCat("only ", server_->figures().open_rpcs, " of ", streams,
+                                           " streams were opened in time; the logs of the workers are in ", folder_));
+    }
+    std::this_thread::sleep_for(kPoll);
+  }
+  return absl::OkStatus();
+}
+
+absl::Status ProcessRun::StartLoad() {
+  const lab::Options& lab = options_.lab;
+  Load::Options load;
+  for (size_t arm = 0; arm < lab.arms.size(); ++arm) {
+    absl::StatusOr<remote::Url> url =
+        remote::ParseUrl(StrCat("http://127.0.0.1:", group_.ReadyText(apis_[arm]), "/send"));
+    if (!url.ok()) return url.status();
+    const auto group = static_cast<size_t>(lab.arms[arm].group);
+    load.targets.push_back(
+        {.name = lab.arms[arm].name, .url = *std::move(url), .offset = lab.groups[group].offset, .group = group});
+  }
+  load.millihertz = lab.millihertz;
+  load.slots = lab.slots;
+  load.anchor = result_.anchor;
+  load.traceparent = [&lab](size_t arm, uint64_t slot) {
+    const auto [hi, lo] = lab::TraceIdOf(lab, arm, slot);
+    return pubsub::FormatTraceparent({hi, lo, lo | 1});
+  };
+  load_ = std::make_unique<Load>(std::move(load));
+  return absl::OkStatus();
+}
+
+bool ProcessRun::StopAsked() {
+  if (result_.outcome.ended_early) return true;
+  std::string why = options_.stop_asked ? options_.stop_asked() : "";
+  if (why.empty()) return false;
+  result_.outcome.ended_early = true;
+  result_.outcome.ended_early_why = std::move(why);
+  return true;
+}
+
+void ProcessRun::Measure() {
+  timer_.ForgetLongest();
+  if (server_) server_->ForgetLongest();
+  const lab::Options& lab = options_.lab;
+  result_.outcome.first = SteadyNow() + kBeforeFirstSlot;
+  load_->Start(result_.outcome.first);
+  Duration offset{0};
+  for (const lab::Group& group : lab.groups) offset = std::max(offset, group.offset);
+  const Instant give_up = result_.outcome.first + offset +
+                          lab::Schedule(lab.millihertz, lab.slots).DueAfter(lab.slots - 1) + options_.drain;
+  Instant next_report = result_.outcome.first + kReport;
+  while (!Finished() && SteadyNow() < give_up && group_.failure().empty()) {
+    if (StopAsked()) break;
+    group_.Tend(SteadyNow());
+    if (options_.progress && SteadyNow() >= next_report) {
+      next_report += kReport;
+      options_.progress(ReadProgress());
+    }
+    std::this_thread::sleep_for(kPoll);
+  }
+  load_->EndSending();
+  result_.outcome.end = SteadyNow();
+  result_.last_progress = ReadProgress();
+}
+
+bool ProcessRun::Finished() const {
+  if (!load_->AllSent()) return false;
+  const std::map<std::string, uint64_t> ended = spans_->Ended();
+  for (size_t arm = 0; arm < options_.lab.arms.size(); ++arm) {
+    const auto found =
+        ended.find(ShortId(lab::SubscriptionName(options_.lab, options_.lab.arms[arm], options_.lab.hops)));
+    if ((found == ended.end() ? 0 : found->second) < load_->figures(arm).answered) return false;
+  }
+  return true;
+}
+
+Progress ProcessRun::ReadProgress() const {
+  const lab::Options& lab = options_.lab;
+  const std::map<std::string, uint64_t> ended = spans_->Ended();
+  Progress progress;
+  progress.elapsed = std::max(Duration{0}, SteadyNow() - result_.outcome.first);
+  for (const lab::Group& group : lab.groups) progress.groups.push_back({group.name, {}, lab.slots, Duration{0}});
+  std::vector<std::vector<int64_t>> lateness(lab.groups.size());
+  for (size_t arm = 0; arm < lab.arms.size(); ++arm) {
+    const auto group = static_cast<size_t>(lab.arms[arm].group);
+    const auto found = ended.find(ShortId(lab::SubscriptionName(lab, lab.arms[arm], lab.hops)));
+    progress.groups[group].arms.push_back(
+        {lab.arms[arm].name, load_->figures(arm).sent, found == ended.end() ? 0 : found->second, 0});
+    const std::vector<int64_t> more = load_->Lateness(arm, kLatenessMax);
+    lateness[group].insert(lateness[group].end(), more.begin(), more.end());
+  }
+  for (size_t group = 0; group < lateness.size(); ++group) {
+    std::vector<int64_t>& values = lateness[group];
+    if (values.empty()) continue;
+    const auto p99 = values.begin() + static_cast<ptrdiff_t>((values.size() - 1) * 99 / 100);
+    std::nth_element(values.begin(), p99, values.end());
+    progress.groups[group].late_p99 = Duration{*p99};
+  }
+  return progress;
+}
+
+void ProcessRun::StopEverything() {
+  if (load_) load_->Stop();
+  for (const std::string& name : group_.Stop(SteadyNow() + kEnd)) {
+    result_.notes.push_back(StrCat(name, " did not end within ",
+                                   std::chrono::duration_cast<std::chrono::seconds>(kEnd).count(),
+                                   " s of SIGTERM and was killed"));
+  }
+  if (receiver_) receiver_->Stop();
+  if (!server_ && resources_) result_.not_removed = resources_->Remove();
+  if (remote_) remote_->Shutdown();
+  if (server_) {
+    const server::GrpcServer::Figures figures = server_->figures();
+    result_.outcome.health.loop_stall_max = std::max(figures.strand.longest_task, figures.longest_poll_cycle);
+    result_.outcome.health.loop_stalled = "broker";
+    result_.broker = server_->counters();
+    server_->Stop();
+  }
+  timer_.Stop();
+}
+
+absl::StatusOr<Result> ProcessRun::Run(const TakeSpans& message_spans) {
+  absl::Status status = Prepare();
+  if (status.ok()) status = StartProcesses();
+  if (status.ok()) status = StartLoad();
+  if (status.ok() && !result_.outcome.ended_early) Measure();
+  StopEverything();
+  if (!status.ok() && !result_.outcome.ended_early) return status;
+  if (group_.restarts() > 0) {
+    result_.notes.push_back(StrCat(group_.restarts(), " processes ended unasked and were started again"));
+  }
+  result_.outcome.options = options_.lab;
+  ProcessBooks books{
+      .options = options_.lab, .anchor = result_.anchor, .folder = folder_, .load = load_.get(), .spans = *spans_};
+  absl::Status filled = FillOutcome(books, result_, message_spans);
+  if (!filled.ok()) return filled;
+  if (!group_.failure().empty()) {
+    for (lab::Outcome::Arm& arm : result_.outcome.arms) arm.counts.failure = group_.failure();
+  }
+  result_.outcome.health.events_overflowed = result_.broker_events->overflowed() + spans_->dropped();
+  result_.clock_drift = WallNow() - result_.anchor.ToWall(SteadyNow());
+  return std::move(result_);
+}
+
+}  // namespace
+
+absl::StatusOr<Result> RunProcesses(ProcessesOptions options, const TakeSpans& message_spans) {
+  ProcessRun run(std::move(options));
+  return run.Run(message_spans);
+}
+
+}  // namespace hopgap::live
