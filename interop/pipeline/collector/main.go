@@ -23,6 +23,7 @@ func main() {
 		BuildInfo: component.BuildInfo{Command: "collector", Description: "for hopgap's pipeline check", Version: "0.161.0"},
 		Factories: factories,
 		ConfigProviderSettings: otelcol.ConfigProviderSettings{ResolverSettings: confmap.ResolverSettings{
+			DefaultScheme:     "file",
 			ProviderFactories: []confmap.ProviderFactory{fileprovider.NewFactory(), yamlprovider.NewFactory()},
 		}},
 	}
