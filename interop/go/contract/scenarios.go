@@ -51,6 +51,9 @@ func passesOn(ctx context.Context, h *hop) error {
 	if err := worker.terminate(); err != nil {
 		return err
 	}
+	if err := h.onceEach(); err != nil {
+		return err
+	}
 	if err := h.sameMessages(work); err != nil {
 		return err
 	}
@@ -81,6 +84,7 @@ func (h *hop) nothingMore(ctx context.Context, more map[string]string) error {
 	return h.onceEach()
 }
 
+// The broker comes after 9 s: longer than a client's own retries may hide.
 func startsFirst(ctx context.Context, h *hop) error {
 	late, err := newRelay()
 	if err != nil {
@@ -91,7 +95,7 @@ func startsFirst(ctx context.Context, h *hop) error {
 		return err
 	}
 	defer worker.kill()
-	if err := h.sendAll(ctx, 3, time.Second); err != nil {
+	if err := h.sendAll(ctx, 3, 3*time.Second); err != nil {
 		return err
 	}
 	if !worker.alive() {
