@@ -249,15 +249,6 @@ func lastHop(ctx context.Context, h *hop) error {
 	if err := worker.terminate(); err != nil {
 		return err
 	}
-	for _, sent := range h.sent {
-		subscribe, err := h.spans.child(sent.traceID, sent.spanID, " subscribe")
-		if err != nil {
-			return err
-		}
-		if _, err := h.spans.child(sent.traceID, subscribe.id, " process"); err != nil {
-			return err
-		}
-	}
 	left := h.broker.collect(ctx, h.in)
 	defer left.stop()
 	select {
@@ -267,6 +258,15 @@ func lastHop(ctx context.Context, h *hop) error {
 	again := left.all()
 	if len(again) > 0 {
 		return fmt.Errorf("%d of 5 messages came again: they were not acked", len(again))
+	}
+	for _, sent := range h.sent {
+		subscribe, err := h.spans.child(sent.traceID, sent.spanID, " subscribe")
+		if err != nil {
+			return err
+		}
+		if _, err := h.spans.child(sent.traceID, subscribe.id, " process"); err != nil {
+			return err
+		}
 	}
 	return nil
 }

@@ -9,7 +9,7 @@ import (
 
 // The limits of hopgap worker's flags of the same names.
 const (
-	maxStreams     = 1000
+	maxStreams     = 100
 	maxOutstanding = 1_000_000
 )
 

@@ -59,7 +59,7 @@ func TestSettingsRefuseByName(t *testing.T) {
 		{"HOPGAP_WORK", "200"},
 		{"HOPGAP_WORK", "-1ms"},
 		{"HOPGAP_STREAMS", "0"},
-		{"HOPGAP_STREAMS", "1001"},
+		{"HOPGAP_STREAMS", "101"},
 		{"HOPGAP_MAX_OUTSTANDING_MESSAGES", "1000001"},
 		{"HOPGAP_PUBLISH", "never"},
 		{"OTEL_EXPORTER_OTLP_PROTOCOL", "http/json"},
