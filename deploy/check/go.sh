@@ -1,13 +1,11 @@
-# Sourced by the checks that use Go: finds or installs it, and installs the tools they drive. Expects $root.
+# Sourced by the checks that use Go: finds or installs it, and installs the tools they drive. Expects $root
+# and shell.sh.
 #
 # Debian 12's own Go is 1.19, and what is checked here needs a newer one. bookworm-backports has 1.23, and from 1.21 on
 # Go fetches the version that a module asks for by itself, as a module.
 
 # Modules are compiled one at a time if HOPGAP_JOBS says so.
 export GOTOOLCHAIN=auto GOFLAGS="-p=${HOPGAP_JOBS:-$(nproc)}"
-
-say() { printf '%s\n' "$*" >&2; }
-die() { say "$(basename "$0"): $*"; exit 1; }
 
 go_is_new_enough() {
   local version
@@ -22,12 +20,11 @@ need_go() {
   command -v apt-get >/dev/null && ((EUID == 0)) || die "$by_hand (as root on Debian 12 this is done for you)"
   # The mirror that this machine uses already, with another suite.
   local mirror list=/etc/apt/sources.list.d/backports-for-go.list
-  mirror=$(apt-get indextargets --format '$(REPO_URI) $(RELEASE)' 'Created-By: Packages' 2>/dev/null |
-    awk '$2 == "bookworm" || $2 == "stable" { print $1; exit }')
+  mirror=$(debian_mirror)
   [[ -n $mirror ]] || die "no Debian mirror in the apt sources; $by_hand"
   say "installing Go from bookworm-backports (adds $list)"
   echo "deb $mirror bookworm-backports main" >"$list"
-  { apt-get -qq update && DEBIAN_FRONTEND=noninteractive apt-get -qq -y install --no-install-recommends \
+  { apt-get -qq -o DPkg::Lock::Timeout=300 update && DEBIAN_FRONTEND=noninteractive apt-get -qq -y -o DPkg::Lock::Timeout=300 install --no-install-recommends \
     golang-go/bookworm-backports golang-src/bookworm-backports ca-certificates; } >"$root/build/log/go" 2>&1 ||
     { tail -n 5 "$root/build/log/go" >&2; die "Go could not be installed; $by_hand"; }
   go_is_new_enough || die "bookworm-backports gave $(go version); $by_hand"

@@ -5,6 +5,7 @@
 #   deploy/check/manifests.sh HOPGAP
 set -euo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
+. "$root/deploy/check/shell.sh"
 . "$root/deploy/check/go.sh"
 
 program=$(realpath "$1")
