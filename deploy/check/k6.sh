@@ -22,7 +22,7 @@ pass() { say "ok: $1"; passed=$((passed + 1)); }
 broker=$(free_port)
 # Publishing takes about 25 ms, so one VU sends at most some 30 messages a second.
 start broker "$hopgap" serve --port "$broker" --profile cloud-replay
-within 10 listens "$broker" || die "the broker does not listen: $(cat "$logs/broker")"
+"$hopgap" health --wait 10s "127.0.0.1:$broker" >/dev/null || die "the broker does not answer: $(cat "$logs/broker")"
 "$hopgap" setup --target "127.0.0.1:$broker" --project k6 --arm std --arm eos --hops 1 >"$logs/setup" 2>&1 ||
   die "setup failed: $(cat "$logs/setup")"
 chains=
@@ -30,7 +30,7 @@ for arm in std eos; do
   port=$(free_port)
   start "api-$arm" "$hopgap" api --target "127.0.0.1:$broker" --topic "projects/k6/topics/$arm-hop1" \
     --listen "127.0.0.1:$port" --arm "$arm"
-  within 10 answers_200 "$port" /readyz || die "api-$arm is not ready: $(cat "$logs/api-$arm")"
+  "$hopgap" health --wait 10s "http://127.0.0.1:$port" >/dev/null || die "api-$arm is not ready: $(cat "$logs/api-$arm")"
   chains+=${chains:+,}$arm=http://127.0.0.1:$port/send
 done
 

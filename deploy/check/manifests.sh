@@ -7,6 +7,7 @@ set -euo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 . "$root/deploy/check/shell.sh"
 . "$root/deploy/check/go.sh"
+. "$root/deploy/check/serving.sh"
 
 program=$(realpath "$1")
 mkdir -p "$root/build/log"
@@ -15,5 +16,16 @@ need_go
 kubernetes=k8s.io/kubernetes@v1.35.0
 schema=$(cd "$root/build" && go mod download -json "$kubernetes" | sed -n 's/^\t"Dir": "\(.*\)",$/\1/p')/api/openapi-spec/swagger.json
 [[ -f $schema ]] || die "$kubernetes has no api/openapi-spec/swagger.json"
-cd "$root/deploy/check/manifests"
-HOPGAP_PROGRAM=$program HOPGAP_KUBERNETES_SCHEMA=$schema go test -count=1 ./...
+(cd "$root/deploy/check/manifests" && HOPGAP_PROGRAM=$program HOPGAP_KUBERNETES_SCHEMA=$schema go test -count=1 ./...)
+"$(go_tool github.com/rhysd/actionlint/cmd/actionlint@v1.7.8)" "$root/examples/ci/workflow.yaml"
+say "ok: the workflow of examples/ci"
+
+# The example's test, against a broker of ours: all of it but the container that it would start.
+logs=$root/build/log/deploy-check
+mkdir -p "$logs"
+trap 'stop_all || true' EXIT
+port=$(free_port)
+start broker "$program" serve --port "$port"
+"$program" health --wait 10s "127.0.0.1:$port" >/dev/null || die "the broker does not answer: $(cat "$logs/broker")"
+(cd "$root/examples/ci/testcontainers-go" && go vet ./... && PUBSUB_EMULATOR_HOST=127.0.0.1:$port go test -count=1 ./...)
+stop_all || die "the broker did not stop cleanly"

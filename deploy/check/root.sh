@@ -36,21 +36,23 @@ make_root() {
   cp -aL /etc/apt/apt.conf.d/. "$place/etc/apt/apt.conf.d/" 2>/dev/null || true
 }
 
-# enter [--read-only] [--user UID:GID] [--bind FROM:TO]… PLACE COMMAND…: runs the command in the root at PLACE, as its
-# process 1, with mounts that vanish with it. Environment: PATH, HOME, and what `env` gives before the command.
+# enter [--read-only] [--user UID:GID] [--bind FROM:TO]… [--net PID] PLACE COMMAND…: runs the command in the root at
+# PLACE, as its process 1, with mounts that vanish with it, and the network of this machine or of process PID.
+# Environment: PATH, HOME, and what `env` gives before the command.
 enter() {
-  local read_only=0 user=0:0 binds=()
+  local read_only=0 user=0:0 binds=() network=()
   while [[ $1 == --* ]]; do
     case $1 in
       --read-only) read_only=1 ;;
       --user) user=$2; shift ;;
+      --net) network=(nsenter "--net=/proc/$2/ns/net"); shift ;;
       --bind) binds+=("$2"); shift ;;
     esac
     shift
   done
   local place=$1
   shift
-  READ_ONLY=$read_only PLACE=$place BINDS="${binds[*]-}" unshare --mount --pid --fork --kill-child=SIGTERM bash -c '
+  READ_ONLY=$read_only PLACE=$place BINDS="${binds[*]-}" "${network[@]}" unshare --mount --pid --fork --kill-child=SIGTERM bash -c '
     set -e
     mount --rbind "$PLACE" "$PLACE"
     mount -t proc proc "$PLACE/proc"

@@ -1,4 +1,4 @@
-# Sourced by the checks that start our servers: free ports, HTTP without curl, and an end for all that was started.
+# Sourced by the checks that start our servers: free ports, and an end for all that was started.
 
 started=()
 
@@ -29,14 +29,6 @@ free_port() {
   done
 }
 
-# http_status PORT PATH: the status of a GET, nothing if nobody answers.
-http_status() {
-  {
-    exec 3<>"/dev/tcp/127.0.0.1/$1" && printf 'GET %s HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n' "$2" >&3 &&
-      head -n 1 <&3 | cut -d' ' -f2
-  } 2>/dev/null
-}
-
 # within SECONDS COMMAND…: tries the command until it succeeds.
 within() {
   local until=$((SECONDS + $1))
@@ -46,6 +38,3 @@ within() {
     read -rt 0.1 <> <(:) || true # a short sleep without a process
   done
 }
-
-answers_200() { [[ $(http_status "$1" "$2") == 200 ]]; }
-listens() { (exec 3<>"/dev/tcp/127.0.0.1/$1") 2>/dev/null; }

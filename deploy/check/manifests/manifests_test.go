@@ -1,6 +1,7 @@
 package manifests
 
 import (
+	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -37,6 +38,10 @@ func hopgapHelp(t *testing.T) HelpOf {
 	program := fromEnvironment(t, "HOPGAP_PROGRAM")
 	return func(verb string) (string, error) {
 		text, err := exec.Command(program, verb, "--help").CombinedOutput()
+		// For a verb that it does not have it prints its own help.
+		if err == nil && !strings.Contains(string(text), filepath.Base(program)+" "+verb+" ") {
+			err = errors.New("it is not in the help")
+		}
 		return string(text), err
 	}
 }
