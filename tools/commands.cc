@@ -142,7 +142,11 @@ std::vector<Command> FindCommands(std::string_view markdown) {
 }
 
 Findings CheckCommands(const std::filesystem::path& root, const HelpOf& hopgap_help, std::string_view dev_help) {
-  std::vector<std::filesystem::path> files = FilesBelow(root / "docs", {".md"});
+  std::vector<std::filesystem::path> files;
+  for (const char* folder : {"docs", "deploy", "examples"}) {
+    const std::vector<std::filesystem::path> below = FilesBelow(root / folder, {".md"});
+    files.insert(files.end(), below.begin(), below.end());
+  }
   for (const auto& entry : std::filesystem::directory_iterator(root)) {
     if (entry.path().extension() == ".md") files.push_back(entry.path());
   }

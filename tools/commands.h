@@ -25,9 +25,9 @@ std::vector<Command> FindCommands(std::string_view markdown);
 // The text of `hopgap VERB --help` ("" for hopgap's own).
 using HelpOf = std::function<std::string(const std::string& verb)>;
 
-// Reports commands in the Markdown files at `root` and below docs/ whose verb
-// or option the programs' own help does not name: a README may not show a
-// command that this commit cannot run.
+// Reports commands in the Markdown files at `root` and below docs/, deploy/ and
+// examples/ whose verb or option the programs' own help does not name: a README
+// may not show a command that this commit cannot run.
 Findings CheckCommands(const std::filesystem::path& root, const HelpOf& hopgap_help, std::string_view dev_help);
 
 }  // namespace hopgap::house

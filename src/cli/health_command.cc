@@ -1,5 +1,5 @@
-#include <CLI/CLI.hpp>
 #include <absl/status/status.h>
+#include <CLI/CLI.hpp>
 
 #include <cstdio>
 #include <memory>
@@ -20,9 +20,9 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr Duration kPatience = 2s;       // of one question
-constexpr Duration kBetween = 200ms;     // two questions
-constexpr size_t kShownBytesMax = 200;   // of a reply that says no
+constexpr Duration kPatience = 2s;      // of one question
+constexpr Duration kBetween = 200ms;    // two questions
+constexpr size_t kShownBytesMax = 200;  // of a reply that says no
 constexpr int kAnsweredWell = 200;
 
 struct HealthOptions {
@@ -39,8 +39,8 @@ absl::Status AskUrl(const remote::Url& url) {
   const absl::StatusOr<remote::HttpResponse> response = remote::HttpClient(std::move(options)).Send(request);
   if (!response.ok()) return response.status();
   if (response->status == kAnsweredWell) return absl::OkStatus();
-  return absl::UnavailableError(
-      StrCat(url.origin, " answers ", response->status, ": ", std::string_view(response->body).substr(0, kShownBytesMax)));
+  return absl::UnavailableError(StrCat(url.origin, " answers ", response->status, ": ",
+                                       std::string_view(response->body).substr(0, kShownBytesMax)));
 }
 
 // A connection of its own each time: what is asked is whether a new client gets one.

@@ -83,12 +83,15 @@ TEST(CheckCommandsTest, FindsPlantedVerbsAndOptions) {
   }
 }
 
-TEST(CheckCommandsTest, ReadsDocsToAnyDepth) {
+TEST(CheckCommandsTest, ReadsTheFoldersOfDocumentsToAnyDepth) {
   const Scratch scratch;
   scratch.Write("docs/adr/0001-x.md", "`hopgap teleport`\n");
+  scratch.Write("deploy/k8s/README.md", "`hopgap teleport`\n");
+  scratch.Write("examples/ci/README.md", "`hopgap teleport`\n");
   scratch.Write("src/notes.md", "`hopgap teleport`\n");
   EXPECT_THAT(CheckCommands(scratch.path(), HopgapHelp, kDevHelp),
-              ElementsAre(Field(&Finding::file, HasSubstr("0001-x.md"))));
+              ElementsAre(Field(&Finding::file, HasSubstr("deploy/k8s")), Field(&Finding::file, HasSubstr("0001-x.md")),
+                          Field(&Finding::file, HasSubstr("examples/ci"))));
 }
 
 }  // namespace
