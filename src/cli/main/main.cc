@@ -18,7 +18,7 @@ constexpr char kFooter[] =
     "labelled, everywhere. Exit codes: docs/exit-codes.md. JSON: docs/json.md.\n";
 
 int Main(int argc, char** argv) {
-  CLI::App app{"hopgap: where the milliseconds go between Pub/Sub hops, and what exactly-once costs"};
+  CLI::App app{"hopgap: where the milliseconds go between Pub/Sub hops, and what exactly-once costs", "hopgap"};
   app.footer(kFooter);
   app.set_version_flag("--version", StrCat("hopgap ", kVersion));
   app.require_subcommand(1);
