@@ -49,7 +49,7 @@ unshare --net sh -c "ip link set lo up && touch '$log.network' && exec sleep inf
 network=$!
 within 5 test -e "$log.network" || die "no network namespace can be made here"
 # in_image COMMAND…: as the image's user, beside the server.
-in_image() { enter --user "$user" --net "$network" "$image" env HOME=/tmp "$@" >>"$log" 2>&1; }
+in_image() { enter --user "$user" --net "/proc/$network/ns/net" "$image" env HOME=/tmp "$@" >>"$log" 2>&1; }
 
 # The server's own process is at the end of a line of shells and unshare.
 started_program() {
@@ -59,7 +59,7 @@ started_program() {
   [[ $(readlink "/proc/$process/exe") == *"${entrypoint[0]}" ]]
 }
 
-enter --read-only --user "$user" --net "$network" "$image" "${entrypoint[@]}" "${command[@]}" >>"$log" 2>&1 &
+enter --read-only --user "$user" --net "/proc/$network/ns/net" "$image" "${entrypoint[@]}" "${command[@]}" >>"$log" 2>&1 &
 server=$!
 within 10 started_program || die "the program did not start: $(tail -n 5 "$log")"
 within 10 in_image "${health[@]}" || { tail -n 20 "$log" >&2; die "the image's HEALTHCHECK never succeeds"; }

@@ -36,8 +36,8 @@ make_root() {
   cp -aL /etc/apt/apt.conf.d/. "$place/etc/apt/apt.conf.d/" 2>/dev/null || true
 }
 
-# enter [--read-only] [--user UID:GID] [--bind FROM:TO]… [--net PID] PLACE COMMAND…: runs the command in the root at
-# PLACE, as its process 1, with mounts that vanish with it, and the network of this machine or of process PID.
+# enter [--read-only] [--user UID:GID] [--bind FROM:TO]… [--net FILE] PLACE COMMAND…: runs the command in the root at
+# PLACE, as its process 1, with mounts that vanish with it, and the network of this machine or of that namespace.
 # Environment: PATH, HOME, and what `env` gives before the command.
 enter() {
   local read_only=0 user=0:0 binds=() network=()
@@ -45,7 +45,7 @@ enter() {
     case $1 in
       --read-only) read_only=1 ;;
       --user) user=$2; shift ;;
-      --net) network=(nsenter "--net=/proc/$2/ns/net"); shift ;;
+      --net) network=(nsenter "--net=$2"); shift ;;
       --bind) binds+=("$2"); shift ;;
     esac
     shift
@@ -57,7 +57,11 @@ enter() {
     mount --rbind "$PLACE" "$PLACE"
     mount -t proc proc "$PLACE/proc"
     mount --rbind /dev "$PLACE/dev"
-    for bind in $BINDS; do mkdir -p "$PLACE${bind#*:}" && mount --bind "${bind%%:*}" "$PLACE${bind#*:}"; done
+    for bind in $BINDS; do
+      from=${bind%%:*} to=$PLACE${bind#*:}
+      if [[ -d $from ]]; then mkdir -p "$to"; else mkdir -p "${to%/*}" && touch "$to"; fi
+      mount --bind "$from" "$to"
+    done
     ((!READ_ONLY)) || mount -o remount,bind,ro "$PLACE"
     place=$PLACE user=$1
     shift
