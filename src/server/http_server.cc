@@ -3,23 +3,46 @@
 #include <absl/strings/match.h>
 #include <fcntl.h>
 #include <httplib.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
 
 #include <thread>
 
 #include "base/text.h"
+#include "server/http_connection.h"
 #include "server/listen.h"
 
 namespace hopgap::server {
 namespace {
 
-constexpr time_t kIdleSeconds = 60;  // a connection without a request
+constexpr Duration kIdle = std::chrono::seconds{60};  // a connection without a request
 constexpr int kTooLarge = 413;
 
 // The library opens its socket with SO_REUSEPORT, which would let two servers
-// share a port silently; this one takes a socket that we opened.
+// share a port silently; this one takes a socket that we opened. And it lets
+// idle connections hold up the end of the server; this one wakes them.
 class Listening final : public httplib::Server {
  public:
+  explicit Listening(Duration read_timeout) : read_timeout_(read_timeout), stopped_(eventfd(0, EFD_CLOEXEC)) {}
   void Adopt(int fd) { svr_sock_ = fd; }
+  void Stop() {
+    const uint64_t one = 1;
+    [[maybe_unused]] const ssize_t told = write(stopped_.get(), &one, sizeof one);  // stays readable
+    stop();
+  }
+
+ private:
+  bool process_and_close_socket(socket_t socket) override {
+    HttpConnection connection(socket, stopped_.get(), read_timeout_);
+    bool closed = false;
+    while (!closed && connection.WaitForRequest(kIdle)) {
+      if (!process_request(connection, false, closed, nullptr)) break;
+    }
+    return true;
+  }
+
+  const Duration read_timeout_;
+  const UniqueFd stopped_;
 };
 
 void FillCall(const httplib::Request& request, HttpCall& call) {
@@ -41,13 +64,14 @@ std::string_view HttpCall::Header(std::string_view name) const {
 class HttpServer::Impl {
  public:
   Impl(Options options, Handler handler, UniqueFd listener)
-      : options_(std::move(options)), handler_(std::move(handler)), port_(BoundPort(listener.get())) {
+      : options_(std::move(options)),
+        handler_(std::move(handler)),
+        port_(BoundPort(listener.get())),
+        server_(options_.read_timeout) {
     server_.new_task_queue = [threads = options_.threads] { return new httplib::ThreadPool(threads); };
-    server_.set_tcp_nodelay(true);
-    server_.set_keep_alive_max_count(~size_t{0});
-    server_.set_keep_alive_timeout(kIdleSeconds);
+    server_.set_keep_alive_max_count(~size_t{0});  // these two for its headers alone
+    server_.set_keep_alive_timeout(std::chrono::duration_cast<std::chrono::seconds>(kIdle).count());
     server_.set_payload_max_length(options_.body_bytes_max);
-    server_.set_read_timeout(options_.read_timeout);
     const auto without_body = [this](const httplib::Request& request, httplib::Response& response) {
       Answer(request, {}, response);
     };
@@ -85,7 +109,7 @@ class HttpServer::Impl {
 
   void Stop() {
     if (!thread_.joinable()) return;
-    server_.stop();
+    server_.Stop();
     thread_.join();
   }
 

@@ -10,6 +10,8 @@
 
 #include <string>
 
+#include "base/system_clock.h"
+
 namespace hopgap::server {
 namespace {
 
@@ -17,14 +19,19 @@ using ::testing::EndsWith;
 using ::testing::HasSubstr;
 using ::testing::StartsWith;
 
-// Sends `text` as it stands and returns everything until the server closes.
-std::string Exchange(uint16_t port, const std::string& text) {
+int Connect(uint16_t port) {
   const int fd = socket(AF_INET, SOCK_STREAM, 0);
   sockaddr_in address{};
   address.sin_family = AF_INET;
   address.sin_port = htons(port);
   address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
   EXPECT_EQ(connect(fd, reinterpret_cast<sockaddr*>(&address), sizeof address), 0);
+  return fd;
+}
+
+// Sends `text` as it stands and returns everything until the server closes.
+std::string Exchange(uint16_t port, const std::string& text) {
+  const int fd = Connect(port);
   EXPECT_EQ(write(fd, text.data(), text.size()), static_cast<ssize_t>(text.size()));
   std::string answer;
   char buffer[4096];
@@ -83,6 +90,37 @@ TEST(HttpServerTest, ABodyInChunksIsLimitedToo) {
   EXPECT_THAT(answer, StartsWith("HTTP/1.1 413"));
   EXPECT_THAT(answer, HasSubstr("larger than 4 bytes"));
   EXPECT_THAT(Exchange((*server)->port(), start + "2\r\nab\r\n2\r\ncd\r\n0\r\n\r\n"), EndsWith("abcd"));
+}
+
+// An idle connection is kept for a minute, but not beyond the server's end.
+TEST(HttpServerTest, StopDoesNotWaitForIdleConnections) {
+  auto server = HttpServer::Start({}, [](const HttpCall&) { return HttpReply{.body = "x", .headers = {}}; });
+  ASSERT_TRUE(server.ok()) << server.status();
+  const int fd = Connect((*server)->port());
+  const std::string request = "GET / HTTP/1.1\r\nHost: x\r\n\r\n";
+  for (int round = 0; round < 2; ++round) {  // the connection is kept
+    EXPECT_EQ(write(fd, request.data(), request.size()), static_cast<ssize_t>(request.size()));
+    std::string answer;
+    for (char byte = 0; !answer.ends_with("\r\n\r\nx") && read(fd, &byte, 1) == 1;) answer += byte;
+    EXPECT_THAT(answer, EndsWith("x"));
+  }
+  const Instant before = SteadyNow();
+  (*server)->Stop();
+  EXPECT_LT(SteadyNow() - before, std::chrono::seconds{30});
+  char end = 0;
+  EXPECT_EQ(read(fd, &end, 1), 0);
+  close(fd);
+}
+
+// What stands behind a request in the same packet is the next one.
+TEST(HttpServerTest, TwoRequestsAtOnceAreAnsweredInTurn) {
+  auto server = HttpServer::Start({}, [](const HttpCall& call) { return HttpReply{.body = call.path, .headers = {}}; });
+  ASSERT_TRUE(server.ok()) << server.status();
+  const std::string answer = Exchange((*server)->port(),
+                                      "GET /one HTTP/1.1\r\nHost: x\r\n\r\n"
+                                      "GET /two HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
+  EXPECT_THAT(answer, HasSubstr("/one"));
+  EXPECT_THAT(answer, EndsWith("/two"));
 }
 
 }  // namespace
