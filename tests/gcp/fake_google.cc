@@ -119,6 +119,7 @@ absl::Status FakeGoogle::Admit(std::string_view path, std::string_view authoriza
   const std::string method(path.substr(path.rfind('/') + 1));
   std::lock_guard lock(mu_);
   const int before = calls_[method]++;
+  if (const auto when = when_.find({method, before + 1}); when != when_.end()) when->second();
   const auto found = ends_.find(token);
   if (reject_ || found == ends_.end() || found->second <= SteadyNow()) {
     return absl::UnauthenticatedError("Request had invalid authentication credentials.");
@@ -141,6 +142,10 @@ void FakeGoogle::RefuseTokens() {
 void FakeGoogle::LimitCalls(const std::string& method, int served) {
   std::lock_guard lock(mu_);
   limits_[method] = served;
+}
+void FakeGoogle::When(const std::string& method, int nth, std::function<void()> what) {
+  std::lock_guard lock(mu_);
+  when_[{method, nth}] = std::move(what);
 }
 void FakeGoogle::RejectGivenTokens() {
   std::lock_guard lock(mu_);

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <filesystem>
+#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -51,6 +52,9 @@ class FakeGoogle {
   void RefuseTokens();
   // Calls of the method ("Publish") end with RESOURCE_EXHAUSTED after the first `served`.
   void LimitCalls(const std::string& method, int served);
+  // Once, when the method is called for the `nth` time, before it is served; on
+  // the broker's thread.
+  void When(const std::string& method, int nth, std::function<void()> what);
   // Tokens are given, and then not accepted.
   void RejectGivenTokens();
 
@@ -76,6 +80,7 @@ class FakeGoogle {
   std::map<std::string, int> calls_, limits_;
   Duration lifetime_{std::chrono::hours{1}};
   bool refuse_ = false, reject_ = false;
+  std::map<std::pair<std::string, int>, std::function<void()>> when_;
 
   Folder folder_;
   trace::NullSink sink_;

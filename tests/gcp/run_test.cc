@@ -108,6 +108,22 @@ TEST_F(GcpRunTest, CtrlCRemovesEverything) {
   EXPECT_THAT(google_.ResourcesLeft(), IsEmpty());
 }
 
+TEST_F(GcpRunTest, CtrlCDuringSetUpRemovesWhatWasMadeSoFar) {
+  std::mutex mu;  // until the process is there to be signalled
+  std::unique_lock lock(mu);
+  std::unique_ptr<Process> run;
+  google_.When("CreateSubscription", 2, [&] {
+    std::lock_guard wait(mu);
+    run->Signal(SIGINT);
+  });
+  run.reset(new Process(Run({"--messages", "5"})));
+  lock.unlock();
+  EXPECT_EQ(run->Wait(20s), 130) << run->output();
+  EXPECT_LT(google_.calls("CreateSubscription"), 6);
+  EXPECT_EQ(google_.calls("Publish"), 0);
+  EXPECT_THAT(google_.ResourcesLeft(), IsEmpty());
+}
+
 TEST_F(GcpRunTest, WhatWasThereBeforeIsLeftAlone) {
   Process first = Run({"--messages", "2000", "--prefix", "mine-"});
   ASSERT_TRUE(first.WaitForText("done", 20s)) << first.output();
