@@ -16,10 +16,10 @@ struct ArmSpec {
   std::string name;  // unique in the run: "eos", "replay.eos"
   std::string kind;  // "std", "eos", "eos-overlap"
   bool exactly_once = false;
-  std::string model;     // of client::FindModel
-  uint32_t streams = 0;  // 0: the run's
-  int group = 0;         // index into Options::groups
-  std::string worker;    // a command that keeps docs/worker-contract.md; empty: our own worker
+  std::string model;        // of client::FindModel
+  uint32_t streams = 0;     // 0: the run's
+  int group = 0;            // index into Options::groups
+  std::string worker = {};  // a command that keeps docs/worker-contract.md; empty: our own worker
 };
 
 // Reads an --arm value: a kind ("eos-overlap"), or NAME:KIND with settings
