@@ -67,7 +67,7 @@ pass "the image's command serves on a read-only root, and its HEALTHCHECK says s
 
 grep -q "^Uid:	${user%:*}	${user%:*}	${user%:*}	" "/proc/$process/status" || die "it does not run as $user"
 [[ $(sed -n 's/^NSpid:.*\t//p' "/proc/$process/status") == 1 ]] || die "it is not process 1"
-in_image "${entrypoint[@]}" run --target "127.0.0.1:$exposed" --messages 3 --rate 5 --work 0ms --no-out ||
+finished in_image "${entrypoint[@]}" run --target "127.0.0.1:$exposed" --messages 3 --rate 5 --work 0ms --no-out ||
   { tail -n 20 "$log" >&2; die "the experiment failed against it"; }
 pass "as process 1 and user $user it takes the experiment on the port that the image exposes"
 

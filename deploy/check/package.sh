@@ -34,7 +34,7 @@ inside env DEBIAN_FRONTEND=noninteractive apt-get -qq -y install --no-install-re
 inside dpkg --verify hopgap
 [[ ! -s $log ]] || die "dpkg --verify: $(cat "$log")"
 pass "the package installs in a bare Debian 12, with the libraries it names and nothing else"
-enter --user "$nobody" "$bare" "${experiment[@]}" >"$log" 2>&1 || { tail -n 30 "$log" >&2; die "the run failed"; }
+finished enter --user "$nobody" "$bare" "${experiment[@]}" >"$log" 2>&1 || { tail -n 30 "$log" >&2; die "the run failed"; }
 ran_well
 pass "the experiment runs there, as nobody"
 inside sh -c 'zcat /usr/share/man/man1/hopgap.1.gz'
@@ -48,7 +48,7 @@ make_root "$bare"
 tar -C "$bare/opt" -xzf "$tarball"
 program=/opt/$(basename "$tarball" .tar.gz)/bin/hopgap
 experiment[2]=$program
-enter --user "$nobody" "$bare" "${experiment[@]}" >"$log" 2>&1 || { tail -n 30 "$log" >&2; die "the tarball's program failed"; }
+finished enter --user "$nobody" "$bare" "${experiment[@]}" >"$log" 2>&1 || { tail -n 30 "$log" >&2; die "the tarball's program failed"; }
 ran_well
 inside ldd "$program"
 ! grep -E 'not found' "$log" || die "the tarball lacks a library"
