@@ -1,6 +1,8 @@
 #include <CLI/CLI.hpp>
 
+#include <atomic>
 #include <cstdlib>
+#include <functional>
 #include <memory>
 #include <random>
 #include <thread>
@@ -14,6 +16,7 @@
 #include "cli/signals.h"
 #include "cli/span_export.h"
 #include "live/worker_process.h"
+#include "remote/remote.h"
 #include "server/http_server.h"
 
 namespace hopgap::cli {
@@ -22,6 +25,7 @@ namespace {
 // Less than the 30 s that the contract and Kubernetes give.
 constexpr Duration kDrain{std::chrono::seconds{25}};
 constexpr Duration kPoll{std::chrono::milliseconds{100}};
+constexpr Duration kAskTimeout{std::chrono::seconds{5}}, kAskAgain{std::chrono::seconds{1}};
 constexpr uint32_t kStreamsMax = 100;
 
 struct WorkerFlags {
@@ -65,21 +69,42 @@ absl::StatusOr<live::WorkerProcess::Options> Options(const WorkerFlags& flags) {
 }
 
 absl::StatusOr<std::unique_ptr<server::HttpServer>> ServeHealth(const std::string& health,
-                                                                const live::WorkerProcess& worker) {
+                                                                const std::function<bool()>& ready) {
   if (health.empty()) return std::unique_ptr<server::HttpServer>();
   absl::StatusOr<Address> address = ParseAddress("--health", health);
   if (!address.ok()) return address.status();
   return server::HttpServer::Start(
-      {.host = address->host, .port = address->port, .threads = 4}, [&worker](const server::HttpCall& call) {
+      {.host = address->host, .port = address->port, .threads = 4}, [ready](const server::HttpCall& call) {
         if (call.path == "/healthz") return server::HttpReply{.body = "{\"status\":\"alive\"}\n", .headers = {}};
         if (call.path != "/readyz") {
           return server::HttpReply{.status = 404, .body = "{\"error\":\"GET /healthz or /readyz\"}\n", .headers = {}};
         }
-        const bool ready = worker.ready() && worker.failure().empty();
-        return server::HttpReply{.status = ready ? 200 : 503,
-                                 .body = ready ? "{\"status\":\"ready\"}\n" : "{\"status\":\"no streams yet\"}\n",
+        const bool yes = ready();
+        return server::HttpReply{.status = yes ? 200 : 503,
+                                 .body = yes ? "{\"status\":\"ready\"}\n" : "{\"status\":\"no streams yet\"}\n",
                                  .headers = {}};
       });
+}
+
+// Somebody else makes the subscription, maybe later (a Job of the cluster): it
+// is waited for, as a broker that does not answer yet is. Whoever may not ask
+// for it may still receive from it.
+void WaitForSubscription(const live::WorkerProcess::Options& options, Log& log) {
+  remote::Remote remote;
+  const std::unique_ptr<remote::Connection> connection = remote.Connect(options.target);
+  for (bool told = false; StopSignal() == 0;) {
+    const absl::StatusOr<pubsub::Bytes> found =
+        connection->CallAndWait(pubsub::Method::kGetSubscription,
+                                {pubsub::Encode(pubsub::NameRequest{options.subscription})}, kAskTimeout);
+    const bool wait = absl::IsNotFound(found.status()) || absl::IsUnavailable(found.status()) ||
+                      absl::IsDeadlineExceeded(found.status());
+    if (!wait) return;
+    if (!told) log.Info("waiting for the subscription", {{"why", std::string(MessageOf(found.status()))}});
+    told = true;
+    for (Instant again = SteadyNow() + kAskAgain; SteadyNow() < again && StopSignal() == 0;) {
+      std::this_thread::sleep_for(kPoll);
+    }
+  }
 }
 
 // Until a signal asks to end or the subscriber has failed for good.
@@ -109,10 +134,18 @@ int WorkerCommand(const WorkerFlags& flags) {
     return Fail(CodeOfTarget(status), MessageOf(status));
   }
   log.Info("worker starts", {{"subscription", options->subscription}, {"next_topic", options->next_topic}});
-  absl::StatusOr<std::unique_ptr<live::WorkerProcess>> worker = live::WorkerProcess::Start(*std::move(options));
-  if (!worker.ok()) return Fail(CodeOf(worker.status()), MessageOf(worker.status()));
-  absl::StatusOr<std::unique_ptr<server::HttpServer>> health = ServeHealth(flags.health, **worker);
+  absl::StatusOr<std::unique_ptr<live::WorkerProcess>> worker(nullptr);
+  std::atomic<const live::WorkerProcess*> working{nullptr};
+  absl::StatusOr<std::unique_ptr<server::HttpServer>> health = ServeHealth(flags.health, [&working] {
+    const live::WorkerProcess* at = working;
+    return at != nullptr && at->ready() && at->failure().empty();
+  });
   if (!health.ok()) return Fail(CodeOf(health.status()), MessageOf(health.status()));
+  WaitForSubscription(*options, log);
+  if (StopSignal() != 0) return kOk;
+  worker = live::WorkerProcess::Start(*std::move(options));
+  if (!worker.ok()) return Fail(CodeOf(worker.status()), MessageOf(worker.status()));
+  working = worker->get();
   Work(**worker, flags, log);
   const std::string failure = (*worker)->failure();
   const bool drained = (*worker)->Stop(SteadyNow() + kDrain);

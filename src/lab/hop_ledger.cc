@@ -34,23 +34,37 @@ HopFindings CheckHops(std::span<const HopLine> lines, int hops, uint64_t slots) 
   };
   std::map<std::pair<int, std::string>, Message> messages;
   std::map<std::pair<int, uint64_t>, std::set<std::string>> ids;
+  std::map<std::pair<int, uint64_t>, uint64_t> entries;
   std::set<uint64_t> reached;
   for (const HopLine* line : ordered) {
     Message& message = messages[{line->hop, line->message_id}];
     if (line->what == HopLine::What::kEntered) {
       ids[{line->hop, line->slot}].insert(line->message_id);
+      ++entries[{line->hop, line->slot}];
       if (message.first_ack) {
         broken(findings.delivered_after_ack, *line, "delivered after its ack had succeeded");
       } else if (++message.entered > 1) {
         ++findings.redelivered;
       }
-    } else if (line->what == HopLine::What::kAcked && line->ok) {
+    } else if (line->what == HopLine::What::kReturned) {
       if (line->hop == hops && line->slot < slots) reached.insert(line->slot);
+    } else if (line->what == HopLine::What::kAcked && line->ok) {
       if (++message.acked == 2) broken(findings.acked_twice, *line, "acked twice");
       if (!message.first_ack) message.first_ack = line->at;
     }
   }
-  for (const auto& [place, different] : ids) findings.reprocessed += different.size() - 1;
+  for (const auto& [place, different] : ids) {
+    const auto& [hop, slot] = place;
+    findings.reprocessed += different.size() - 1;
+    // Each handler of the hop before publishes once.
+    const auto before = entries.find({hop - 1, slot});
+    const uint64_t may = hop == 1 ? 1 : before == entries.end() ? 0 : before->second;
+    if (different.size() <= may) continue;
+    findings.unexplained += different.size() - may;
+    if (findings.examples.size() < kExamplesMax) {
+      findings.examples.push_back(StrCat("hop ", hop, " slot ", slot, ": ", different.size(), " messages of ", may, " publishers"));
+    }
+  }
   findings.missing = slots - std::min<uint64_t>(slots, reached.size());
   return findings;
 }

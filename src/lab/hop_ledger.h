@@ -35,10 +35,12 @@ struct HopFindings {
   uint64_t delivered_after_ack = 0;   // handler entries of a message id after its successful ack
   uint64_t redelivered = 0;           // further entries of a message id before that
   uint64_t reprocessed = 0;           // further message ids of a slot at a hop: a retried worker published again
-  uint64_t missing = 0;               // slots below `slots` that no handler of the last hop has acked
-  std::vector<std::string> examples;  // of the first two, at most ten, for people
+  // Of those, copies that no redelivery one hop earlier explains.
+  uint64_t unexplained = 0;
+  uint64_t missing = 0;               // slots below `slots` that no handler of the last hop has finished
+  std::vector<std::string> examples;  // of what breaks the rules, at most ten, for people
 
-  bool Broken() const { return acked_twice > 0 || delivered_after_ack > 0; }
+  bool Broken() const { return acked_twice > 0 || delivered_after_ack > 0 || unexplained > 0; }
 };
 
 // `lines` of one arm, any order.

@@ -16,7 +16,7 @@ HopLine Line(int64_t at, What what, int hop, uint64_t slot, const char* id, bool
 TEST(CheckHopsTest, AnOrderlyChainHasNoFindings) {
   const std::vector<HopLine> lines = {Line(1, What::kEntered, 1, 0, "a"), Line(2, What::kReturned, 1, 0, "a"),
                                       Line(3, What::kAcked, 1, 0, "a"), Line(2, What::kEntered, 2, 0, "b"),
-                                      Line(4, What::kAcked, 2, 0, "b")};
+                                      Line(3, What::kReturned, 2, 0, "b"), Line(4, What::kAcked, 2, 0, "b")};
   const HopFindings findings = CheckHops(lines, 2, 1);
   EXPECT_FALSE(findings.Broken());
   EXPECT_EQ(findings.redelivered + findings.reprocessed + findings.missing, 0u);
@@ -45,7 +45,15 @@ TEST(CheckHopsTest, WhatExactlyOnceForbidsIsFound) {
   EXPECT_EQ(CheckHops(after, 1, 1).delivered_after_ack, 1u);
 }
 
-TEST(CheckHopsTest, AFailedAckIsNoneAndLeavesTheSlotMissing) {
+TEST(CheckHopsTest, ACopyThatNobodyRepublishedIsUnexplained) {
+  const std::vector<HopLine> lines = {Line(1, What::kEntered, 1, 0, "a"), Line(2, What::kEntered, 2, 0, "b"),
+                                      Line(3, What::kEntered, 2, 0, "c")};
+  const HopFindings findings = CheckHops(lines, 2, 1);
+  EXPECT_EQ(findings.unexplained, 1u);
+  EXPECT_TRUE(findings.Broken());
+}
+
+TEST(CheckHopsTest, AFailedAckIsNoneAndAnUnfinishedSlotIsMissing) {
   const std::vector<HopLine> lines = {Line(1, What::kEntered, 1, 0, "a"), Line(2, What::kAcked, 1, 0, "a", false),
                                       Line(3, What::kEntered, 1, 0, "a")};
   const HopFindings findings = CheckHops(lines, 1, 2);

@@ -128,7 +128,7 @@ class Filler {
     }
     const lab::HopFindings findings = lab::CheckHops(lines, lab_.hops, lab_.slots);
     lab::ArmCounts& counts = outcome_.arms[arm].counts;
-    counts.duplicates = findings.acked_twice + findings.delivered_after_ack;
+    counts.duplicates = findings.acked_twice + findings.delivered_after_ack + findings.unexplained;
     counts.reprocessed = findings.reprocessed;
     counts.redelivered = findings.redelivered;
     if (!findings.examples.empty()) counts.failure = findings.examples.front();
