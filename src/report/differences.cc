@@ -73,6 +73,7 @@ Difference CompareStage(const std::map<uint64_t, Pair>& by_slot, const Sides& si
 }  // namespace
 
 void SetDifferences(const std::vector<Paths>& paths, Summary& summary) {
+  if (summary.spans_only && !summary.spans_only->paired) return;
   const Configuration& c = summary.configuration;
   const bool sampled = c.spans_of < c.spans_total;
   for (size_t i = 0; i < summary.arms.size(); ++i) {

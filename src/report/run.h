@@ -69,6 +69,17 @@ struct Configuration {
   uint64_t spans_of = 0, spans_total = 0;  // n of N messages have spans (analyze of a sample)
 };
 
+// A run of which there are spans and nothing else (FromSpans).
+struct SpansOnly {
+  std::string source;              // a file or a folder
+  uint64_t spans = 0;              // in it
+  uint64_t traces = 0;             // with a Pub/Sub publish
+  uint64_t explained = 0;          // of those: with a message in the figures
+  bool due_times = false;          // else end to end begins at the publish call
+  bool paired = false;             // slots are arrival slots that the arms share
+  std::vector<std::string> notes;  // what was left out and why, a clause each
+};
+
 struct Run {
   std::string version;  // hopgap's
   Configuration configuration;
@@ -80,6 +91,7 @@ struct Run {
   Duration clock_drift{0};                                    // wall minus anchored wall at the end
   std::string saved_to;                                       // run folder, or empty
   std::vector<std::pair<std::string, uint64_t>> saved_files;  // name, bytes
+  std::optional<SpansOnly> spans_only;                        // then verdicts, counts and plans mean nothing
 };
 
 }  // namespace hopgap::report

@@ -91,7 +91,9 @@ int DecimalsFor(const std::vector<const ArmSummary*>& arms, Duration work) {
 
 class AddingTable {
  public:
-  AddingTable(Duration work, int decimals) : work_(work), decimals_(decimals), table_(kLabel, kColumn, kWidthMin) {}
+  // Without `lateness` the stage is unknown, and has no row.
+  AddingTable(Duration work, int decimals, bool lateness)
+      : work_(work), decimals_(decimals), lateness_(lateness), table_(kLabel, kColumn, kWidthMin) {}
 
   void Add(std::string_view top, std::string_view bottom, const Column& column, uint64_t n, bool split) {
     table_.AddColumn(top, bottom);
@@ -103,6 +105,7 @@ class AddingTable {
   std::string Render() {
     Row("  n messages", [&](size_t i) { return split_[i] ? std::string() : StrCat(counts_[i]); });
     for (size_t s = 0; s < trace::kPathStages; ++s) {
+      if (static_cast<Stage>(s) == Stage::kSendLateness && !lateness_) continue;
       Row("  " + StageLabel(s), [&](size_t i) { return Show(columns_[i].stages[s], i); });
     }
     Row("  remainder", [&](size_t i) { return split_[i] ? "" : Show(columns_[i].remainder, i); });
@@ -135,6 +138,7 @@ class AddingTable {
 
   Duration work_;
   int decimals_;
+  bool lateness_;
   Table table_;
   std::vector<Column> columns_;
   std::vector<uint64_t> counts_;
@@ -151,11 +155,12 @@ std::string Head(const ArmSummary& arm) {
 std::string GroupTable(const Summary& summary, const std::string& group) {
   const std::vector<const ArmSummary*> arms = summary.Group(group);
   const ArmSummary* baseline = summary.Baseline(group);
-  AddingTable table(summary.work, DecimalsFor(arms, summary.work));
+  AddingTable table(summary.work, DecimalsFor(arms, summary.work), summary.due_times());
   for (const ArmSummary* arm : arms) {
     table.Add(Head(*arm), "mean", MeansOf(*arm, summary.work), arm->n, false);
-    if (arm == baseline) continue;
-    const uint64_t pairs = summary.Find(arm->run.name, "until_handled")->pairs.mean_n;
+    const Difference* whole = summary.Find(arm->run.name, "until_handled");
+    if (arm == baseline || whole == nullptr) continue;
+    const uint64_t pairs = whole->pairs.mean_n;
     table.Add(Head(*arm), "− " + Head(*baseline), DifferenceOf(summary, *arm), pairs, false);
   }
   const ArmSummary& focus = *FocusArm(summary, group);
@@ -195,6 +200,7 @@ std::string PerHopText(const Summary& summary) {
     }
     for (std::string_view origin : {"added", "waited", "mach."}) table.AddColumn("all", origin);
     for (size_t s = 0; s < trace::kStages; ++s) {
+      if (static_cast<Stage>(s) == Stage::kSendLateness && !summary.due_times()) continue;
       std::vector<std::string> cells;
       for (const auto& hop : arm.hops) {
         cells.push_back(Millis(MeanOf(hop[s].total, arm.n)));

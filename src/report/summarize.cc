@@ -229,6 +229,7 @@ Summary Summarize(const Run& run) {
   out.clock_drift = run.clock_drift;
   out.saved_to = run.saved_to;
   out.saved_files = run.saved_files;
+  out.spans_only = run.spans_only;
   SetVerdict(run, out);
   std::vector<Paths> paths;
   for (const ArmRun& arm : run.arms) {

@@ -114,6 +114,10 @@ struct Summary {
   Duration loop_stall_max{0}, clock_drift{0};
   std::string saved_to;
   std::vector<std::pair<std::string, uint64_t>> saved_files;
+  std::optional<SpansOnly> spans_only;
+
+  // Whether there is a send lateness at all.
+  bool due_times() const { return !spans_only || spans_only->due_times; }
 
   const ArmSummary* Find(std::string_view arm) const;
   const Difference* Find(std::string_view arm, std::string_view stage) const;

@@ -24,7 +24,22 @@ std::string CompletedText(const Summary& summary) {
   return StrCat(completed, " of ", Counted(planned, "message"), " completed", behind.empty() ? "" : ": " + behind);
 }
 
+// What is known, and what nobody can know, of spans alone.
+std::string SpansOnlyText(const Summary& summary) {
+  const SpansOnly& only = *summary.spans_only;
+  std::string out = Wrap(
+      StrCat("FROM SPANS ALONE · ", only.explained, " of ", Counted(only.traces, "trace"), " explained · ",
+             Counted(only.spans, "span"), " of ", only.source, " · ", Fixed(ToMillis(summary.elapsed) / 1000, 1), " s"),
+      kWidthMin, "", "  ");
+  out += Wrap(StrCat("no plan comes with spans: there is no verdict, and what was lost or handled twice is not known",
+                     only.due_times ? "" : "; without due times end to end begins at the publish call"),
+              kWidthMin, "  ", "  ");
+  for (const std::string& note : only.notes) out += Wrap(note, kWidthMin, "  ", "    ");
+  return out;
+}
+
 std::string ResultText(const Summary& summary) {
+  if (summary.spans_only) return SpansOnlyText(summary);
   uint64_t lost = 0, duplicates = 0;
   for (const ArmSummary& arm : summary.arms) {
     lost += arm.run.lost;
@@ -87,7 +102,7 @@ std::string RenderText(const Summary& summary, const TextOptions& options) {
   const auto append = [&out](const std::string& section) {
     if (!section.empty()) out += "\n" + section;
   };
-  append(EndToEndText(summary));
+  if (!summary.arms.empty()) append(EndToEndText(summary));
   append(StagesText(summary) + NotesText(summary));
   if (options.per_hop) append(PerHopText(summary));
   append(WaterfallText(summary, options));

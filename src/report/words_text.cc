@@ -108,9 +108,9 @@ std::string DifferenceText(const Summary& summary, const ArmSummary& arm) {
 
 std::string LeaseText(const Summary& summary, const ArmSummary& arm) {
   if (arm.run.kind != "eos" || arm.added_anything() || arm.dispatch.lease_wait == Duration{0}) return "";
-  const uint64_t hops = arm.n * static_cast<uint64_t>(summary.configuration.hops);
+  const uint64_t hops = arm.n * arm.hops.size();
   return StrCat("Handlers of ", arm.run.name, " wait ", Ms(MeanOf(arm.dispatch.lease_wait, hops)),
-                " a hop for their lease: a round trip, nothing added.");
+                " a hop for their lease", summary.spans_only ? "." : ": a round trip, nothing added.");
 }
 
 std::string BatchingText(const Summary& summary, const std::string& group) {
@@ -148,7 +148,7 @@ std::string OverlapText(const Summary& summary, const std::string& group) {
 
 std::string HeadOfLineText(const Summary& summary, const ArmSummary& arm) {
   const ServerSummary& s = arm.server;
-  if (s.n == 0) return "";
+  if (s.n == 0 || summary.spans_only) return "";  // of how many streams, at which rate, spans do not say
   const Configuration& c = summary.configuration;
   const std::string streams = Counted(static_cast<uint64_t>(c.streams), "stream");
   if (s.queued == 0) {
@@ -238,6 +238,7 @@ std::string WordsText(const Summary& summary, const TextOptions& options) {
 }
 
 std::string NextText(const Summary& summary) {
+  if (summary.spans_only) return "";
   const Configuration& c = summary.configuration;
   std::vector<std::pair<std::string, std::string>> lines;
   const bool saturated = std::any_of(summary.arms.begin(), summary.arms.end(),

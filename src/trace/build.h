@@ -35,7 +35,8 @@ std::vector<Span> RpcSpans(std::span<const Event> events, const SpanContext& con
 // The paths in one trace's spans (any order; RPC root spans need not be there).
 // One per leaf callback; empty if none reached a last handler. `hops` is the
 // number of hops a whole path has: a path with fewer is incomplete and left out.
-// Added delays are read from the spans' attributes.
-std::vector<Path> BuildPaths(std::span<const Span> spans, int hops);
+// Without it a path may have any number: it begins at a publish that no callback
+// made, as far as these spans know. Added delays are read from the spans' attributes.
+std::vector<Path> BuildPaths(std::span<const Span> spans, std::optional<int> hops);
 
 }  // namespace hopgap::trace

@@ -78,6 +78,7 @@ struct Path {
   std::string arm;
   uint64_t slot = 0;
   uint64_t trace_hi = 0, trace_lo = 0;
+  uint64_t root_span = 0;  // of the first publish: paths of one message share it
   WallTime scheduled{};
   std::vector<HopTimes> hops;
 

@@ -20,9 +20,9 @@ WallTime LastWorkEnd(const DeliveryView& delivery) {
 
 }  // namespace
 
-std::vector<Path> PathBuilder::Build(const TraceView& view, int hops, const SpanContext* context) {
+std::vector<Path> PathBuilder::Build(const TraceView& view, std::optional<int> hops, const SpanContext* context) {
   view_ = &view;
-  hops_ = static_cast<size_t>(std::max(0, hops));
+  hops_ = hops ? std::optional(static_cast<size_t>(std::max(0, *hops))) : std::nullopt;
   context_ = context;
   Index();
   std::vector<Path> paths;
@@ -82,18 +82,20 @@ std::vector<size_t> PathBuilder::Leaves() const {
   return leaves;
 }
 
-// Fills walk_ from the leaf to the root. False unless the walk has exactly
-// `hops` hops, each of them whole. A cycle of parents ends at that count too.
+// Fills walk_ from the leaf to the root. False unless the walk has as many hops
+// as it should, each of them whole. A cycle of parents meets more deliveries than
+// there are, so it ends too.
 bool PathBuilder::Walk(size_t leaf) {
   walk_.clear();
+  const size_t most = hops_.value_or(view_->deliveries.size());
   for (size_t at = leaf; at != kNone;) {
     const DeliveryView& delivery = view_->deliveries[at];
     const MessageView& message = view_->messages[delivery.message];
-    if (walk_.size() == hops_ || !Handled(delivery) || !Published(message)) return false;
+    if (walk_.size() == most || !Handled(delivery) || !Published(message)) return false;
     walk_.push_back(at);
     at = DeliveryOfProcess(message.parent);
   }
-  return walk_.size() == hops_;
+  return !hops_ || walk_.size() == *hops_;
 }
 
 Path PathBuilder::MakePath() const {
@@ -106,7 +108,8 @@ Path PathBuilder::MakePath() const {
   path.trace_hi = view_->trace_hi;
   path.trace_lo = view_->trace_lo;
   path.scheduled = Seen(root.scheduled) ? root.scheduled : root.publish_call;
-  path.hops.reserve(hops_);
+  path.root_span = root.create_span;
+  path.hops.reserve(walk_.size());
   for (size_t i = walk_.size(); i-- > 0;) {
     const DeliveryView& delivery = view_->deliveries[walk_[i]];
     const WallTime work_end =
@@ -131,7 +134,7 @@ std::span<const DeliveryView* const> PathBuilder::SiblingsOf(size_t message) con
   return {siblings_.data() + (begin - by_message_.begin()), static_cast<size_t>(end - begin)};
 }
 
-std::vector<Path> BuildPaths(std::span<const Span> spans, int hops) {
+std::vector<Path> BuildPaths(std::span<const Span> spans, std::optional<int> hops) {
   const TraceView view = ViewFromSpans(spans);
   return PathBuilder().Build(view, hops, nullptr);
 }

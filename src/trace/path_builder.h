@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <utility>
 #include <vector>
@@ -13,10 +14,11 @@ namespace hopgap::trace {
 // trace to trace. Not thread-safe.
 class PathBuilder {
  public:
-  // The paths with exactly `hops` hops, by the start of their last callback.
+  // The paths with exactly `hops` hops (without it: any number from 1), by the
+  // start of their last callback.
   // `context` says the arms where the view came from events; null: the spans did.
   // Requires: what is unfinished has been dropped from the view.
-  std::vector<Path> Build(const TraceView& view, int hops, const SpanContext* context);
+  std::vector<Path> Build(const TraceView& view, std::optional<int> hops, const SpanContext* context);
 
  private:
   static constexpr size_t kNone = SIZE_MAX;
@@ -30,7 +32,7 @@ class PathBuilder {
 
   const TraceView* view_ = nullptr;
   const SpanContext* context_ = nullptr;
-  size_t hops_ = 0;
+  std::optional<size_t> hops_;
   std::vector<std::pair<uint64_t, size_t>> by_process_;
   std::vector<std::pair<size_t, const DeliveryView*>> by_message_;
   std::vector<const DeliveryView*> siblings_;  // in the order of by_message_

@@ -78,7 +78,7 @@ struct MessageView {
   uint64_t message_id = 0;  // 0: none
   uint64_t publish_rpc = 0;
   int hop = 0;
-  std::string arm;  // from spans only; from events it is the place's
+  std::string arm, topic;  // from spans only; from events they are the place's
   uint16_t client_place = 0;
 
   WallTime accepted = kUnseen, committed = kUnseen, replied = kUnseen;

@@ -108,8 +108,16 @@ class SpanReader {
     message.publish_end = At(span, words::kPublishEnd);
     message.scheduled = InstantIn(span.attributes, words::kScheduled);
     message.arm = std::string(span.Text(words::kArm));
+    message.topic = TopicOf(span);
     message.hop = static_cast<int>(span.Int(words::kHop));
     message.slot_label = span.Find(words::kSlot) == nullptr ? 0 : static_cast<uint64_t>(span.Int(words::kSlot)) + 1;
+  }
+
+  // The topic's id, without its project.
+  static std::string TopicOf(const Span& span) {
+    std::string_view name = span.Text(words::kDestination);
+    if (name.empty()) name = std::string_view(span.name).substr(0, span.name.size() - words::kCreate.size());
+    return std::string(name.substr(name.rfind('/') + 1));
   }
 
   void TakeSubscribe(const Span& span) {

@@ -1,0 +1,238 @@
+#include "report/from_spans.h"
+
+#include <algorithm>
+#include <map>
+#include <tuple>
+#include <utility>
+
+#include "base/text.h"
+#include "base/version.h"
+#include "report/layout.h"
+
+namespace hopgap::report {
+namespace {
+
+using trace::DeliveryView;
+using trace::MessageView;
+using trace::Path;
+using trace::Seen;
+
+constexpr std::string_view kReplay = "replay.";
+
+WallTime HandledAt(const Path& path) { return path.scheduled + path.until_handled; }
+
+bool ExactlyOnce(const Path& path) {
+  return std::any_of(path.hops.begin(), path.hops.end(), [](const trace::HopTimes& hop) { return hop.exactly_once; });
+}
+
+// What most have; of equals the larger, since spans get lost and do not appear.
+size_t UsualHops(const std::vector<size_t>& counts) {
+  std::map<size_t, size_t> times;
+  for (const size_t hops : counts) ++times[hops];
+  const auto usual = std::max_element(times.begin(), times.end(), [](const auto& a, const auto& b) {
+    return std::pair(a.second, a.first) < std::pair(b.second, b.first);
+  });
+  return usual == times.end() ? 0 : usual->first;
+}
+
+}  // namespace
+
+// The furthest that any of its messages came is no help: what is missing is.
+FromSpans::End FromSpans::EndOf(const trace::TraceView& view) {
+  std::vector<bool> received(view.messages.size());
+  bool handled = true, acked = true;
+  for (const DeliveryView& delivery : view.deliveries) {
+    received[delivery.message] = true;
+    handled = handled && Seen(delivery.callback_start);
+    acked = acked && Seen(delivery.ack_called);
+  }
+  if (std::find(received.begin(), received.end(), false) != received.end()) return End::kNotReceived;
+  return !handled ? End::kNotHandled : !acked ? End::kNotAcked : End::kGap;
+}
+
+void FromSpans::AddTrace(std::span<const trace::Span> spans) {
+  const trace::TraceView view = trace::ViewFromSpans(spans);
+  if (view.messages.empty()) {
+    ++other_traces_;
+    return;
+  }
+  ++traces_;
+  std::set<uint64_t> callbacks;
+  for (const DeliveryView& delivery : view.deliveries) callbacks.insert(delivery.process_span);
+  callbacks.erase(0);
+  for (const MessageView& message : view.messages) {
+    if (callbacks.contains(message.parent)) inner_topics_.insert(message.topic);
+  }
+  std::vector<Path> paths = builder_.Build(view, std::nullopt, nullptr);
+  if (paths.empty()) {
+    ++without_path_;
+    ++ends_[static_cast<size_t>(EndOf(view))];
+    return;
+  }
+  // Of a message with several paths the one that was handled first.
+  std::stable_sort(paths.begin(), paths.end(), [](const Path& a, const Path& b) {
+    return std::pair(a.root_span, HandledAt(a)) < std::pair(b.root_span, HandledAt(b));
+  });
+  const auto same = [](const Path& a, const Path& b) { return a.root_span == b.root_span; };
+  paths.erase(std::unique(paths.begin(), paths.end(), same), paths.end());
+  for (Path& path : paths) AddPath(std::move(path), view, spans);
+}
+
+void FromSpans::AddPath(Path path, const trace::TraceView& view, std::span<const trace::Span> spans) {
+  const auto root = std::find_if(view.messages.begin(), view.messages.end(),
+                                 [&](const MessageView& message) { return message.create_span == path.root_span; });
+  Found& found = found_.emplace_back();
+  found.topic = root->topic;
+  found.due = Seen(root->scheduled);
+  found.slotted = root->slot_label != 0;
+  found.orphan = root->parent != 0 && std::none_of(spans.begin(), spans.end(),
+                                                   [&](const trace::Span& span) { return span.span == root->parent; });
+  if (path.arm.empty()) path.arm = root->topic;
+  found.path = std::move(path);
+}
+
+// A path whose beginning is missing: its first publish has an unknown parent, and
+// elsewhere a callback publishes to that topic. (An unknown parent alone may be a
+// caller that is not traced.)
+void FromSpans::DropFragments() {
+  const size_t fragments =
+      std::erase_if(found_, [this](const Found& found) { return found.orphan && inner_topics_.contains(found.topic); });
+  if (fragments == 0) return;
+  only_.notes.push_back(StrCat(Counted(fragments, "path"),
+                               " left out: spans of the beginning are missing (the first publish that is "
+                               "there was made by a callback that is not)"));
+}
+
+std::vector<FromSpans::Arm> FromSpans::Arms() {
+  std::map<std::string, Arm> by_name;
+  for (Found& found : found_) {
+    Arm& arm = by_name[found.path.arm];
+    arm.name = found.path.arm;
+    arm.found.push_back(&found);
+  }
+  std::vector<Arm> arms;
+  for (auto& [name, arm] : by_name) arms.push_back(std::move(arm));
+  std::stable_sort(arms.begin(), arms.end(),
+                   [](const Arm& a, const Arm& b) { return a.found.size() > b.found.size(); });
+  if (arms.size() > kArmsMax) {
+    only_.notes.push_back(StrCat(arms.size() - kArmsMax, " of ", arms.size(),
+                                 " arms left out: those with the fewest "
+                                 "messages, because a report holds ",
+                                 kArmsMax));
+    arms.resize(kArmsMax);
+  }
+  // Standard ones first: what others are compared with. Else by name.
+  const auto key = [](const Arm& arm) {
+    const bool replay = arm.name.starts_with(kReplay);
+    const bool eos = std::any_of(arm.found.begin(), arm.found.end(), [](Found* f) { return ExactlyOnce(f->path); });
+    return std::tuple(replay, eos, arm.name);
+  };
+  std::sort(arms.begin(), arms.end(), [&](const Arm& a, const Arm& b) { return key(a) < key(b); });
+  return arms;
+}
+
+void FromSpans::ChooseHops(std::vector<Arm>& arms) {
+  for (Arm& arm : arms) {
+    std::vector<size_t> counts;
+    for (const Found* found : arm.found) counts.push_back(found->path.hops.size());
+    arm.hops = UsualHops(counts);
+    const size_t all = arm.found.size();
+    const size_t other = std::erase_if(arm.found, [&](Found* f) { return f->path.hops.size() != arm.hops; });
+    if (other == 0) continue;
+    only_.notes.push_back(StrCat(other, " of ", Counted(all, "path"), " of ", arm.name, " left out: they have not ",
+                                 Counted(arm.hops, "hop"), ", as most do"));
+  }
+}
+
+// Pairs need slots: arrival numbers that the arms share. Without them messages
+// are numbered by time, for order alone.
+void FromSpans::ChooseSlots(std::vector<Arm>& arms) {
+  bool slotted = true, unique = true, alike = true;
+  for (const Arm& arm : arms) {
+    std::set<uint64_t> slots;
+    for (const Found* found : arm.found) {
+      slotted = slotted && found->slotted;
+      unique = unique && slots.insert(found->path.slot).second;
+    }
+    alike = alike && arm.hops == arms.front().hops;
+  }
+  only_.paired = slotted && unique && alike;
+  if (only_.paired || arms.empty()) return;
+  if (arms.size() > 1) {
+    only_.notes.push_back(StrCat("arms are not compared pair by pair: ",
+                                 !slotted  ? "these spans carry no arrival slots"
+                                 : !unique ? "several messages of an arm have the same arrival slot (two runs?)"
+                                           : "they have not the same number of hops"));
+  }
+  for (Arm& arm : arms) {
+    std::stable_sort(arm.found.begin(), arm.found.end(), [](const Found* a, const Found* b) {
+      return std::tuple(a->path.scheduled, a->path.trace_hi, a->path.trace_lo, a->path.root_span) <
+             std::tuple(b->path.scheduled, b->path.trace_hi, b->path.trace_lo, b->path.root_span);
+    });
+    for (size_t i = 0; i < arm.found.size(); ++i) arm.found[i]->path.slot = i;
+  }
+}
+
+ArmRun FromSpans::ToRun(const Arm& arm) {
+  ArmRun run;
+  run.group = arm.name.starts_with(kReplay) ? "replay" : "spans";
+  run.name = arm.name;
+  run.sent = run.completed = run.planned = arm.found.size();  // of what is known; the rest is said, not counted
+  for (Found* found : arm.found) {
+    run.exactly_once_seen = run.exactly_once_seen || ExactlyOnce(found->path);
+    run.paths.push_back(std::move(found->path));
+  }
+  run.kind = run.exactly_once_seen ? "eos" : "std";
+  std::sort(run.paths.begin(), run.paths.end(), [](const Path& a, const Path& b) { return a.slot < b.slot; });
+  return run;
+}
+
+void FromSpans::NoteEnds() {
+  if (other_traces_ > 0) {
+    only_.notes.push_back(StrCat(Counted(other_traces_, "trace"), " without a Pub/Sub publish left out"));
+  }
+  if (without_path_ == 0) return;
+  constexpr std::array<std::string_view, kEnds> kWhy = {"published and not received here", "received and not handled",
+                                                        "handled and not acked",
+                                                        "handled, but spans between are missing"};
+  std::string why;
+  for (size_t i = 0; i < kEnds; ++i) {
+    if (ends_[i] > 0) why += StrCat(why.empty() ? "" : ", ", ends_[i], " ", kWhy[i]);
+  }
+  only_.notes.push_back(StrCat(without_path_, " of ", Counted(traces_, "trace"), " have no last handler: ", why,
+                               ". They may be lost, on their way, or without their spans; they are in no figure"));
+}
+
+Run FromSpans::Finish(const std::string& source, uint64_t spans) {
+  NoteEnds();
+  DropFragments();
+  std::vector<Arm> arms = Arms();
+  ChooseHops(arms);
+  ChooseSlots(arms);
+  Run run;
+  run.version = std::string(kVersion);
+  run.configuration.command = "analyze";
+  run.configuration.hops = 0;
+  only_.due_times = !arms.empty();
+  std::set<std::pair<uint64_t, uint64_t>> explained;
+  WallTime first = WallTime::max(), last = WallTime::min();
+  for (const Arm& arm : arms) {
+    for (const Found* found : arm.found) {
+      only_.due_times = only_.due_times && found->due;
+      explained.emplace(found->path.trace_hi, found->path.trace_lo);
+      first = std::min(first, found->path.scheduled);
+      last = std::max(last, HandledAt(found->path));
+    }
+    run.configuration.hops = std::max(run.configuration.hops, static_cast<int>(arm.hops));
+    run.arms.push_back(ToRun(arm));
+  }
+  if (!explained.empty()) run.elapsed = last - first;
+  only_.source = source;
+  only_.spans = spans;
+  only_.traces = traces_;
+  only_.explained = explained.size();
+  run.spans_only = std::move(only_);
+  return run;
+}
+
+}  // namespace hopgap::report

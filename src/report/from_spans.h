@@ -1,0 +1,71 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <set>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "report/run.h"
+#include "trace/path.h"
+#include "trace/path_builder.h"
+#include "trace/span.h"
+#include "trace/trace_view.h"
+
+namespace hopgap::report {
+
+// Makes a run of spans alone: of traces that other people's services wrote, or
+// that were collected from many processes. No plan comes with them, so there is
+// no verdict, and nothing is called lost: a trace without a last handler is
+// counted and said.
+//
+// An arm is what the root publish says in `hopgap.arm`, else its topic. The
+// number of hops of an arm is what most of its paths have.
+class FromSpans {
+ public:
+  // Arms beyond these, the smallest, are left out and said.
+  static constexpr size_t kArmsMax = 20;
+
+  // All spans of one trace, in any order.
+  void AddTrace(std::span<const trace::Span> spans);
+
+  // `source` is where they came from, for people; `spans` how many there were.
+  // Once.
+  Run Finish(const std::string& source, uint64_t spans);
+
+ private:
+  // Why a trace has no path.
+  enum class End : uint8_t { kNotReceived, kNotHandled, kNotAcked, kGap };
+  static constexpr size_t kEnds = 4;
+
+  struct Found {
+    trace::Path path;
+    std::string topic;  // of the first publish
+    bool due = false, slotted = false;
+    bool orphan = false;  // the first publish has a parent that is not in its trace
+  };
+  struct Arm {
+    std::string name;
+    std::vector<Found*> found;
+    size_t hops = 0;
+  };
+
+  static End EndOf(const trace::TraceView& view);
+  void AddPath(trace::Path path, const trace::TraceView& view, std::span<const trace::Span> spans);
+  void DropFragments();
+  std::vector<Arm> Arms();
+  void ChooseHops(std::vector<Arm>& arms);
+  void ChooseSlots(std::vector<Arm>& arms);
+  static ArmRun ToRun(const Arm& arm);
+  void NoteEnds();
+
+  trace::PathBuilder builder_;
+  std::vector<Found> found_;
+  std::set<std::string> inner_topics_;  // published to by a callback
+  uint64_t traces_ = 0, other_traces_ = 0, without_path_ = 0;
+  std::array<uint64_t, kEnds> ends_{};
+  SpansOnly only_;
+};
+
+}  // namespace hopgap::report
