@@ -2,10 +2,13 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <filesystem>
 #include <fstream>
 #include <map>
 #include <memory>
+#include <optional>
 #include <sstream>
+#include <system_error>
 #include <utility>
 
 #include "base/text.h"
@@ -15,23 +18,27 @@
 #include "cli/setup.h"
 #include "formats/otlp_json.h"
 #include "formats/run_json.h"
+#include "report/from_spans.h"
 #include "trace/build.h"
 
 namespace hopgap::cli {
 namespace {
 
 struct AnalyzeOptions {
-  std::string folder;
+  std::string path;
   bool json = false, per_hop = false;
   std::string waterfall;
 };
+
+constexpr char kSpansFile[] = "spans.otlp.jsonl";
 
 using TraceId = std::pair<uint64_t, uint64_t>;
 using Traces = std::map<TraceId, std::vector<trace::Span>>;
 
 absl::StatusOr<std::string> ReadText(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
-  if (!file) return absl::NotFoundError(StrCat(path, ": cannot be read; is this a folder that hopgap run wrote?"));
+  if (!file)
+    return absl::NotFoundError(StrCat(path, ": cannot be read; is this a folder that hopgap run or collect wrote?"));
   std::ostringstream text;
   text << file.rdbuf();
   return text.str();
@@ -39,7 +46,7 @@ absl::StatusOr<std::string> ReadText(const std::string& path) {
 
 // Spans of one message may stand on any line: nothing is folded before the end.
 // RPC spans (internal, with links) root traces of their own and are no part of a path.
-absl::StatusOr<Traces> ReadTraces(const std::string& path) {
+absl::StatusOr<Traces> ReadTraces(const std::string& path, uint64_t& count) {
   Traces traces;
   absl::StatusOr<formats::OtlpFileSummary> read = formats::ReadOtlpFile(path, [&](std::vector<trace::Span>& spans) {
     for (trace::Span& span : spans) {
@@ -50,6 +57,7 @@ absl::StatusOr<Traces> ReadTraces(const std::string& path) {
     return absl::OkStatus();
   });
   if (!read.ok()) return read.status();
+  count = read->spans;
   for (const std::string& warning : read->warnings) std::fprintf(stderr, "hopgap: %s\n", warning.c_str());
   return traces;
 }
@@ -69,34 +77,85 @@ void AddPaths(const Traces& traces, report::Run& run) {
   }
 }
 
-int AnalyzeCommand(const AnalyzeOptions& options) {
-  const std::string run_file = StrCat(options.folder, "/run.json");
+int Print(const report::Run& run, const AnalyzeOptions& options) {
+  return PrintRun(run, {.json = options.json, .per_hop = options.per_hop, .waterfall = options.waterfall});
+}
+
+absl::Status CheckWaterfallOf(const report::Run& run, const AnalyzeOptions& options) {
+  std::vector<std::string> arms;
+  for (const report::ArmRun& arm : run.arms) arms.push_back(arm.name);
+  return CheckWaterfall(options.waterfall, arms);
+}
+
+// Spans of processes that had no common plan; `collected` is what the folder's
+// run.json knows beside them.
+int AnalyzeSpans(const std::string& file, const AnalyzeOptions& options,
+                 const std::optional<report::SpansOnly>& collected) {
+  uint64_t spans = 0;
+  absl::StatusOr<Traces> traces = ReadTraces(file, spans);
+  if (!traces.ok()) return Fail(kBadConfiguration, MessageOf(traces.status()));
+  report::FromSpans from_spans;
+  for (const auto& [id, trace] : *traces) from_spans.AddTrace(trace);
+  report::Run run = from_spans.Finish(options.path, spans);
+  if (collected) {
+    std::vector<std::string>& notes = run.spans_only->notes;
+    notes.insert(notes.begin(), collected->notes.begin(), collected->notes.end());
+  }
+  if (run.arms.empty()) {
+    std::string why;
+    for (const std::string& note : run.spans_only->notes) why += StrCat("\n  ", note);
+    return Fail(kBadConfiguration, StrCat(options.path, ": ", spans,
+                                          " spans, and no message in them from its publish to its last ack", why));
+  }
+  if (absl::Status status = CheckWaterfallOf(run, options); !status.ok()) {
+    return Fail(kBadConfiguration, MessageOf(status));
+  }
+  return Print(run, options);
+}
+
+int AnalyzeFolder(const AnalyzeOptions& options) {
+  const std::string run_file = StrCat(options.path, "/run.json"), spans_file = StrCat(options.path, "/", kSpansFile);
   absl::StatusOr<std::string> text = ReadText(run_file);
-  if (!text.ok()) return Fail(kBadConfiguration, MessageOf(text.status()));
+  if (!text.ok()) {
+    return Fail(kBadConfiguration, StrCat(MessageOf(text.status()),
+                                          "; if its spans are there, name their file: hopgap analyze ", spans_file));
+  }
   absl::StatusOr<report::Run> run = formats::ReadRunJson(*text, run_file);
   if (!run.ok()) return Fail(kBadConfiguration, MessageOf(run.status()));
-  std::vector<std::string> arms;
-  for (const report::ArmRun& arm : run->arms) arms.push_back(arm.name);
-  if (absl::Status status = CheckWaterfall(options.waterfall, arms); !status.ok()) {
+  if (run->spans_only) return AnalyzeSpans(spans_file, options, run->spans_only);
+  if (absl::Status status = CheckWaterfallOf(*run, options); !status.ok()) {
     return Fail(kBadConfiguration, MessageOf(status));
   }
   if (run->configuration.spans_of == 0) {
     return Fail(kBadConfiguration,
-                StrCat(options.folder, ": this run wrote no spans (--spans none); its result is in summary.json"));
+                StrCat(options.path, ": this run wrote no spans (--spans none); its result is in summary.json"));
   }
-  absl::StatusOr<Traces> traces = ReadTraces(StrCat(options.folder, "/spans.otlp.jsonl"));
+  uint64_t spans = 0;
+  absl::StatusOr<Traces> traces = ReadTraces(spans_file, spans);
   if (!traces.ok()) return Fail(kBadConfiguration, MessageOf(traces.status()));
   AddPaths(*traces, *run);
-  return PrintRun(*run, {.json = options.json, .per_hop = options.per_hop, .waterfall = options.waterfall});
+  return Print(*run, options);
+}
+
+int AnalyzeCommand(const AnalyzeOptions& options) {
+  std::error_code ignored;
+  const std::filesystem::file_status status = std::filesystem::status(options.path, ignored);
+  if (std::filesystem::exists(status) && !std::filesystem::is_directory(status)) {
+    return AnalyzeSpans(options.path, options, std::nullopt);
+  }
+  return AnalyzeFolder(options);
 }
 
 }  // namespace
 
 void AddAnalyze(CLI::App& app, Commands& commands) {
   auto options = std::make_shared<AnalyzeOptions>();
-  CLI::App* command = app.add_subcommand("analyze", "explain a run folder again, from its spans and run.json alone");
+  CLI::App* command = app.add_subcommand("analyze", "explain a run folder, or a file of spans that others wrote");
   command->group("Explain");
-  command->add_option("RUN_DIR", options->folder, "a folder that `hopgap run` or `simulate` wrote")->required();
+  command
+      ->add_option("PATH", options->path,
+                   "a folder that `hopgap run`, `simulate` or `collect` wrote, or a file of OTLP JSON lines")
+      ->required();
   command->add_flag("--json", options->json, "print one JSON document (docs/json.md)");
   command->add_flag("--per-hop", options->per_hop, "tables per hop as well");
   command->add_option("--waterfall", options->waterfall, "the arm whose median message is drawn");

@@ -27,6 +27,7 @@ void AddRun(CLI::App& app, Commands& commands);
 void AddSimulate(CLI::App& app, Commands& commands);
 void AddAnalyze(CLI::App& app, Commands& commands);
 void AddServe(CLI::App& app, Commands& commands);
+void AddCollect(CLI::App& app, Commands& commands);
 void AddApi(CLI::App& app, Commands& commands);
 void AddWorker(CLI::App& app, Commands& commands);
 void AddLoad(CLI::App& app, Commands& commands);

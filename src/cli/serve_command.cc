@@ -13,6 +13,7 @@
 #include "base/text.h"
 #include "cli/commands.h"
 #include "cli/exit_codes.h"
+#include "cli/loopback.h"
 #include "cli/setup.h"
 #include "cli/signals.h"
 #include "loop/timer.h"
@@ -33,12 +34,6 @@ struct ServeOptions {
 };
 
 constexpr size_t kTokenBytesMin = 16;
-constexpr char kInsecureFlag[] = "--insecure-listen-everywhere";
-
-bool Loopback(std::string_view host) {
-  return host == "localhost" || host == "::1" ||
-         (host.substr(0, 4) == "127." && host.find_first_not_of("0123456789.") == host.npos);
-}
 
 absl::StatusOr<std::string> ReadPart(std::string_view flag, const std::string& path) {
   std::ifstream file(path, std::ios::binary);

@@ -65,6 +65,18 @@ absl::Status RunFolder::Append(std::string_view name, std::string_view bytes) {
   return absl::OkStatus();
 }
 
+absl::Status RunFolder::Flush() {
+  for (const auto& [name, file] : files_) {
+    if (std::fflush(file.handle.get()) != 0) return CannotWrite(StrCat(path_, "/", name), errno);
+  }
+  return absl::OkStatus();
+}
+
+std::string RunFolder::Keep() {
+  files_.clear();
+  return std::exchange(temporary_, {});
+}
+
 absl::Status RunFolder::CloseAll() {
   for (auto& [name, file] : files_) {
     // A full disk may show only now.

@@ -32,6 +32,13 @@ class RunFolder {
   // Requires: not committed.
   absl::Status Append(std::string_view name, std::string_view bytes);
 
+  // Hands what was appended to the system, so that it survives this process.
+  absl::Status Flush();
+
+  // Leaves everything where it is, under its temporary name, which is returned:
+  // for what must not be lost when it cannot be finished.
+  std::string Keep();
+
   // Closes the files and gives the folder its name. The files with their sizes,
   // by name. The folder is removed if that fails.
   absl::StatusOr<std::vector<std::pair<std::string, uint64_t>>> Commit();

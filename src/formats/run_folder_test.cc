@@ -62,6 +62,20 @@ TEST(RunFolderTest, WithoutCommitNothingIsLeft) {
   EXPECT_THAT(NamesIn(parent.path()), IsEmpty());
 }
 
+TEST(RunFolderTest, WhatWasFlushedIsThereBeforeTheEndAndKeptWhenAsked) {
+  const TemporaryFolder parent;
+  std::string kept;
+  {
+    absl::StatusOr<RunFolder> folder = RunFolder::Create(parent.path() + "/one");
+    ASSERT_TRUE(folder.ok());
+    ASSERT_TRUE(folder->Append("spans", "x\n").ok());
+    ASSERT_TRUE(folder->Flush().ok());
+    EXPECT_EQ(TextOf(parent.path() + "/" + NamesIn(parent.path())[0] + "/spans"), "x\n");
+    kept = folder->Keep();
+  }
+  EXPECT_EQ(TextOf(kept + "/spans"), "x\n");
+}
+
 TEST(RunFolderTest, SaysWhyAPlaceCannotBeWritten) {
   const TemporaryFolder parent;
   std::ofstream(parent.path() + "/file") << "x";

@@ -61,6 +61,20 @@ Json ArmJson(const report::ArmRun& arm) {
   return json;
 }
 
+// Of a folder that was collected: analyze then takes everything from the spans.
+Json CollectedJson(const std::optional<report::SpansOnly>& only) {
+  if (!only) return nullptr;
+  return {{"spans", only->spans}, {"notes", only->notes}};
+}
+
+void ReadCollected(const Json& json, report::Run& run) {
+  const auto found = json.find("collected");
+  if (found == json.end() || found->is_null()) return;  // not there in folders of 0.1.0
+  report::SpansOnly& only = run.spans_only.emplace();
+  found->at("spans").get_to(only.spans);
+  found->at("notes").get_to(only.notes);
+}
+
 void ReadConfiguration(const Json& json, report::Configuration& c) {
   json.at("command").get_to(c.command);
   json.at("simulated").get_to(c.simulated);
@@ -125,6 +139,7 @@ std::string WriteRunJson(const report::Run& run, const Machine& machine) {
                        {"ended_early_why", run.ended_early_why},
                        {"loop_stall_max_ns", run.loop_stall_max.count()},
                        {"clock_drift_ns", run.clock_drift.count()}}},
+                     {"collected", CollectedJson(run.spans_only)},
                      {"machine",
                       {{"system", machine.system},
                        {"cpu", machine.cpu},
@@ -148,6 +163,7 @@ absl::StatusOr<report::Run> ReadRunJson(std::string_view text, std::string_view 
     json.at("hopgap_version").get_to(run.version);
     ReadConfiguration(json.at("configuration"), run.configuration);
     for (const Json& arm : json.at("arms")) run.arms.push_back(ReadArm(arm));
+    ReadCollected(json, run);
     const Json& outcome = json.at("outcome");
     run.elapsed = Duration{outcome.at("elapsed_ns").get<int64_t>()};
     outcome.at("ended_early").get_to(run.ended_early);

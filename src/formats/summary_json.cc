@@ -47,6 +47,20 @@ Json LimitsJson() {
           {"exactly_once_seen_on_stream", true}};
 }
 
+Json SpansOnlyJson(const std::optional<report::SpansOnly>& only) {
+  if (!only) return nullptr;
+  return {{"source", only->source},       {"spans", only->spans},         {"traces", only->traces},
+          {"explained", only->explained}, {"due_times", only->due_times}, {"paired", only->paired},
+          {"notes", only->notes}};
+}
+
+// What no plan says is null, and not 0.
+void ForgetPlan(Json& configuration) {
+  for (auto& [key, value] : configuration.items()) {
+    if (key != "hops") value = nullptr;
+  }
+}
+
 Json ConfigurationJson(const report::Configuration& c, Duration work) {
   Json added = Json::array();
   for (const report::AddedLeg& leg : c.added) {
@@ -188,6 +202,18 @@ Json ArmJson(const ArmSummary& arm) {
             {"unexplained", arm.gaps.unexplained}}}};
 }
 
+// Of spans alone: what takes a plan, a driver or a broker to know.
+void ForgetCounts(Json& arm, bool due_times) {
+  for (const char* key : {"client_model", "planned", "sent", "unfinished", "lost", "duplicates", "reprocessed",
+                          "warm_up_left_out", "responses", "verdict"}) {
+    arm[key] = nullptr;
+  }
+  if (due_times) return;
+  constexpr char kLateness[] = "send_lateness";
+  arm["stages_ms"][kLateness] = nullptr;
+  for (Json& hop : arm["hops_ms"]) hop[kLateness] = nullptr;
+}
+
 Json InfiniteDirection(const std::optional<Estimate>& e) {
   if (!e || !stats::IsInfinite(e->value)) return nullptr;
   return e->value > 0 ? "slower" : "faster";
@@ -233,6 +259,11 @@ Json ListJson(const Values& values, ToJson to_json) {
 std::string SummaryJson(const report::Summary& summary) {
   Json verdict = VerdictJson(summary.verdict);
   verdict["limits"] = LimitsJson();
+  Json configuration = ConfigurationJson(summary.configuration, summary.work);
+  if (summary.spans_only) {
+    verdict = nullptr;
+    ForgetPlan(configuration);
+  }
   const Json document = {{"schema", "hopgap.run/1"},
                          {"version", summary.version},
                          {"command", summary.configuration.command},
@@ -245,9 +276,15 @@ std::string SummaryJson(const report::Summary& summary) {
                          {"quantile_method", "linear-type7"},
                          {"interval_method", "exact order statistic, 2.5 % a side"},
                          {"mean_interval_method", "Student's t on paired differences, 95 %"},
-                         {"configuration", ConfigurationJson(summary.configuration, summary.work)},
+                         {"spans_only", SpansOnlyJson(summary.spans_only)},
+                         {"configuration", std::move(configuration)},
                          {"verdict", std::move(verdict)},
-                         {"arms", ListJson(summary.arms, ArmJson)},
+                         {"arms", ListJson(summary.arms,
+                                           [&](const ArmSummary& arm) {
+                                             Json json = ArmJson(arm);
+                                             if (summary.spans_only) ForgetCounts(json, summary.due_times());
+                                             return json;
+                                           })},
                          {"difference", ListJson(summary.differences, DifferenceJson)},
                          {"published_figures", ListJson(summary.placements, PlacementJson)},
                          {"published_figures_why_not", NullIfEmpty(summary.no_placements_why)}};

@@ -21,6 +21,9 @@ constexpr std::string_view kReplay = "replay.";
 
 WallTime HandledAt(const Path& path) { return path.scheduled + path.until_handled; }
 
+// Publish, lease and ack calls root traces of their own, with links to messages.
+bool IsRpc(const trace::Span& span) { return span.parent == 0 && !span.links.empty(); }
+
 bool ExactlyOnce(const Path& path) {
   return std::any_of(path.hops.begin(), path.hops.end(), [](const trace::HopTimes& hop) { return hop.exactly_once; });
 }
@@ -53,7 +56,7 @@ FromSpans::End FromSpans::EndOf(const trace::TraceView& view) {
 void FromSpans::AddTrace(std::span<const trace::Span> spans) {
   const trace::TraceView view = trace::ViewFromSpans(spans);
   if (view.messages.empty()) {
-    ++other_traces_;
+    if (!std::all_of(spans.begin(), spans.end(), IsRpc)) ++other_traces_;
     return;
   }
   ++traces_;
@@ -157,6 +160,11 @@ void FromSpans::ChooseSlots(std::vector<Arm>& arms) {
     alike = alike && arm.hops == arms.front().hops;
   }
   only_.paired = slotted && unique && alike;
+  if (!alike) {
+    std::string each;
+    for (const Arm& arm : arms) each += StrCat(each.empty() ? "" : ", ", arm.name, " ", arm.hops);
+    only_.notes.push_back(StrCat("the arms have different numbers of hops: ", each));
+  }
   if (only_.paired || arms.empty()) return;
   if (arms.size() > 1) {
     only_.notes.push_back(StrCat("arms are not compared pair by pair: ",

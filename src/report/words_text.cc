@@ -27,13 +27,13 @@ std::string Where(std::string_view group) {
 }
 
 // What a stage's part of a difference is made of, the largest origin named.
-std::string OriginOf(const Difference& d, Stage stage) {
+std::string OriginOf(const Difference& d, Stage stage, bool spans_only) {
   const auto n = static_cast<double>(d.pairs.mean_n);
   const double added = static_cast<double>(d.added.count()) / n;
   const double waited = static_cast<double>(d.waited.count()) / n;
   const double machine = static_cast<double>(d.pairs.mean_sum) / n - added - waited;
   const double most = std::max({std::fabs(added), std::fabs(waited), std::fabs(machine)});
-  std::string_view meaning = "the machine itself";
+  std::string_view meaning = spans_only ? "the machines, the network or the service" : "the machine itself";
   if (most == std::fabs(added)) {
     // The wait for a lease is explained by the client; slow delivery by nothing we have.
     meaning = stage == Stage::kDeliveryGap ? "put in, and nothing here explains it" : "its delays were put in";
@@ -69,7 +69,7 @@ std::string Carriers(const Summary& summary, const ArmSummary& arm) {
     // A share makes sense only of a sum that it has a part in.
     if (sum / total > 0 && sum / total <= 1.0) out += StrCat(" (", Fixed(100 * sum / total, 0), " %)");
     // The cause is why the arm takes longer; of a stage that got shorter there is none to tell.
-    out += StrCat(mean > 0 ? CauseOf(arm, stage) : "", " (", OriginOf(d, stage), ")");
+    out += StrCat(mean > 0 ? CauseOf(arm, stage) : "", " (", OriginOf(d, stage, summary.spans_only.has_value()), ")");
   }
   if (out.empty()) return "";
   return StrCat("Of the mean difference of ", SignedMillis(total / static_cast<double>(whole.pairs.mean_n)),
@@ -119,8 +119,9 @@ std::string BatchingText(const Summary& summary, const std::string& group) {
   const double whole = WholeOf(arm, summary.work);
   const double batching = MeanOf(arm.stages[static_cast<size_t>(Stage::kClientPublish)].waited, arm.n);
   if (whole <= 0 || batching < kWorthNaming * whole) return "";
-  return StrCat("Of the ", Ms(whole), " that a message of ", arm.run.name, " takes beyond its work (mean), ",
-                Ms(batching), " (", Fixed(100 * batching / whole, 0), " %) are the publisher's batching.");
+  return StrCat("Of the ", Ms(whole), " that a message of ", arm.run.name, " takes ",
+                summary.spans_only ? "(mean, its handlers' work included), " : "beyond its work (mean), ", Ms(batching),
+                " (", Fixed(100 * batching / whole, 0), " %) are the publisher's batching.");
 }
 
 const ArmSummary* OfKind(const Summary& summary, const std::string& group, std::string_view kind) {
