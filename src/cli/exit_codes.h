@@ -13,6 +13,7 @@ enum ExitCode : int {
   kUnfinished = 7,     // an arm was saturated: messages were unfinished after the drain
   kRefused = 8,        // the target's credentials are missing, expired or refused
   kQuota = 9,          // a quota of the service is used up
+  kUnfit = 10,         // doctor: a check failed that has no code of its own
   kInternal = 70,      // a bug of ours; please report it
   kInterrupted = 130,  // SIGINT ended it early; what completed was reported
   kTerminated = 143,   // SIGTERM, likewise

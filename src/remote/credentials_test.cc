@@ -12,6 +12,7 @@
 
 #include "base/text.h"
 #include "remote/jwt.h"
+#include "remote/metadata_server.h"
 #include "server/http_server.h"
 
 namespace hopgap::remote {
@@ -232,6 +233,17 @@ TEST_F(DefaultCredentialsTest, TheMetadataServerIsAskedLast) {
   EXPECT_EQ(FindToken().value_or(""), "token-2");
   EXPECT_EQ(FirstCall().path, "/computeMetadata/v1/instance/service-accounts/default/token");
   EXPECT_EQ(FirstCall().Header("Metadata-Flavor"), "Google");
+}
+
+TEST_F(DefaultCredentialsTest, TheMetadataServerKnowsTheRegion) {
+  environment_["GCE_METADATA_HOST"] = StrCat("127.0.0.1:", endpoint_->port());
+  const auto region = [this] { return MachineRegion([this](const char* name) { return environment_[name]; }); };
+  Reply(200, "projects/123/zones/europe-west1-b", true);
+  EXPECT_EQ(region().value_or(""), "europe-west1");
+  Reply(200, "projects/123/zones/europe-west1-b", false);
+  EXPECT_FALSE(region().ok());
+  Reply(404, "", true);
+  EXPECT_FALSE(region().ok());
 }
 
 TEST_F(DefaultCredentialsTest, WhatIsNoMetadataServerIsNotBelieved) {

@@ -9,6 +9,7 @@
 #include "remote/credentials.h"
 #include "remote/http_client.h"
 #include "remote/jwt.h"
+#include "remote/metadata_server.h"
 
 namespace hopgap::remote {
 namespace {
@@ -19,10 +20,7 @@ using formats::TokenAnswer;
 constexpr char kScope[] = "https://www.googleapis.com/auth/cloud-platform";
 constexpr int64_t kAssertionSeconds = 3'600;  // the most that Google takes
 constexpr char kLogin[] = "gcloud auth application-default login";
-constexpr char kMetadataAddress[] = "169.254.169.254";
-constexpr char kMetadataToken[] = "/computeMetadata/v1/instance/service-accounts/default/token";
-// A machine that is not Google's drops what is sent there.
-constexpr Duration kMetadataConnect = std::chrono::seconds{3};
+constexpr char kMetadataToken[] = "instance/service-accounts/default/token";
 
 std::string FormEncode(std::string_view text) {
   static constexpr char kHex[] = "0123456789ABCDEF";
@@ -128,11 +126,7 @@ absl::StatusOr<std::shared_ptr<Credentials>> FromFile(const std::string& path, c
 }
 
 absl::StatusOr<AccessToken> FetchFromMetadataServer(const std::string& host, bool named) {
-  HttpClient client({.origin = StrCat("http://", host), .connect_timeout = kMetadataConnect});
-  HttpRequest request;
-  request.path = kMetadataToken;
-  request.headers = {{"Metadata-Flavor", "Google"}};
-  const absl::StatusOr<HttpResponse> response = client.Send(request);
+  const absl::StatusOr<HttpResponse> response = AskMetadataServer(host, kMetadataToken);
   const bool google = response.ok() && response->Header("Metadata-Flavor") == "Google";
   if (!google && !named) {
     return absl::UnauthenticatedError(
@@ -176,11 +170,10 @@ absl::StatusOr<std::shared_ptr<Credentials>> Credentials::Default(const Environm
       return FromFile(path, *text, quota_project);
     }
   }
-  const std::string named = environment("GCE_METADATA_HOST");
-  const std::string host = named.empty() ? kMetadataAddress : named;
-  return std::make_shared<Credentials>(
-      StrCat("service account of the metadata server ", host), quota_project,
-      [host, is_named = !named.empty()] { return FetchFromMetadataServer(host, is_named); });
+  const bool named = !environment("GCE_METADATA_HOST").empty();
+  const std::string host = MetadataHost(environment);
+  return std::make_shared<Credentials>(StrCat("service account of the metadata server ", host), quota_project,
+                                       [host, named] { return FetchFromMetadataServer(host, named); });
 }
 
 }  // namespace hopgap::remote
