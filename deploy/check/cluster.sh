@@ -22,7 +22,7 @@ messages=31 # as published: 1/s for 30 s
 prepare() {
   need_packages iproute2 procps
   need_go
-  go_tool go.k6.io/k6@v1.8.1 >/dev/null
+  find_k6
   (cd "$root/deploy/check/collector" && go build -o "$root/build/go/collector" .)
   rm -rf "$plan" "$logs"
   mkdir -p "$logs" "$plan"
@@ -171,7 +171,7 @@ run_cluster() {
   start_cluster
   await_ready
   pass "every pod of the overlay becomes ready by its own probe"
-  pod k6 k6 --bind "$root/build/go/k6-v1.8.1:/k6" -- /k6 || { tail -n 40 "$logs/k6" >&2; die "the k6 Job failed"; }
+  pod k6 k6 --bind "$k6:/k6" -- /k6 || { tail -n 40 "$logs/k6" >&2; die "the k6 Job failed"; }
   pass "the k6 Job sends 1/s for 30 s to each chain"
   # The last message is on its way, and a worker sends spans every few seconds. What is missing is told below.
   within 30 all_handled || true

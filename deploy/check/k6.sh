@@ -5,15 +5,13 @@
 set -euo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 . "$root/deploy/check/shell.sh"
-. "$root/deploy/check/go.sh"
 . "$root/deploy/check/serving.sh"
 
 hopgap=$(realpath "$1")
 logs=$root/build/log/k6-check
 rm -rf "$logs"
 mkdir -p "$logs"
-need_go
-k6=$(go_tool go.k6.io/k6@v1.8.1)
+find_k6
 trap 'stop_all || true' EXIT
 
 passed=0
