@@ -93,9 +93,8 @@ void WaitForSubscription(const live::WorkerProcess::Options& options, Log& log) 
   remote::Remote remote;
   const std::unique_ptr<remote::Connection> connection = remote.Connect(options.target);
   for (bool told = false; StopSignal() == 0;) {
-    const absl::StatusOr<pubsub::Bytes> found =
-        connection->CallAndWait(pubsub::Method::kGetSubscription,
-                                {pubsub::Encode(pubsub::NameRequest{options.subscription})}, kAskTimeout);
+    const absl::StatusOr<pubsub::Bytes> found = connection->CallAndWait(
+        pubsub::Method::kGetSubscription, {pubsub::Encode(pubsub::NameRequest{options.subscription})}, kAskTimeout);
     const bool wait = absl::IsNotFound(found.status()) || absl::IsUnavailable(found.status()) ||
                       absl::IsDeadlineExceeded(found.status());
     if (!wait) return;

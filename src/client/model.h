@@ -34,7 +34,7 @@ struct Model {
   double lease_percentile = 0.99;
   Duration max_extension{std::chrono::minutes{60}};
   Duration stream_ack_deadline{std::chrono::seconds{60}};
-  size_t ids_per_call = 2500;
+  size_t ids_per_call = 1000;  // v2.7.0; 2500 up to 2.6.1
   Duration call_timeout{std::chrono::seconds{60}};
   Duration ping{std::chrono::seconds{30}};
   Duration monitor_tick{std::chrono::seconds{10}};

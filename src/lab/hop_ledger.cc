@@ -62,7 +62,8 @@ HopFindings CheckHops(std::span<const HopLine> lines, int hops, uint64_t slots) 
     if (different.size() <= may) continue;
     findings.unexplained += different.size() - may;
     if (findings.examples.size() < kExamplesMax) {
-      findings.examples.push_back(StrCat("hop ", hop, " slot ", slot, ": ", different.size(), " messages of ", may, " publishers"));
+      findings.examples.push_back(
+          StrCat("hop ", hop, " slot ", slot, ": ", different.size(), " messages of ", may, " publishers"));
     }
   }
   findings.missing = slots - std::min<uint64_t>(slots, reached.size());

@@ -14,8 +14,8 @@ HopLine Line(int64_t at, What what, int hop, uint64_t slot, const char* id, bool
 }
 
 TEST(CheckHopsTest, AnOrderlyChainHasNoFindings) {
-  const std::vector<HopLine> lines = {Line(1, What::kEntered, 1, 0, "a"), Line(2, What::kReturned, 1, 0, "a"),
-                                      Line(3, What::kAcked, 1, 0, "a"), Line(2, What::kEntered, 2, 0, "b"),
+  const std::vector<HopLine> lines = {Line(1, What::kEntered, 1, 0, "a"),  Line(2, What::kReturned, 1, 0, "a"),
+                                      Line(3, What::kAcked, 1, 0, "a"),    Line(2, What::kEntered, 2, 0, "b"),
                                       Line(3, What::kReturned, 2, 0, "b"), Line(4, What::kAcked, 2, 0, "b")};
   const HopFindings findings = CheckHops(lines, 2, 1);
   EXPECT_FALSE(findings.Broken());

@@ -65,9 +65,9 @@ void ProcessGroup::Tend(Instant now) {
   for (Running& running : members_) {
     const std::optional<std::string>& ended = running.child->Poll();
     if (!ended || now - running.started < kPause || !failure_.empty()) continue;
+    last_end_ = StrCat(running.member.name, " ended (", *ended, "): ", LastWords(running));
     if (restarts_ >= kRestartsMax) {
-      failure_ = StrCat(running.member.name, " ended (", *ended, ") after ", restarts_,
-                        " starts in all: ", LastWords(running));
+      failure_ = StrCat("after ", restarts_, " starts in all ", last_end_);
       continue;
     }
     ++restarts_;

@@ -49,6 +49,9 @@ class ProcessGroup {
   size_t size() const { return members_.size(); }
   pid_t pid(size_t member) const { return members_[member].child->pid(); }
   uint64_t restarts() const { return restarts_; }
+  // How the one that was started again last had ended: "worker 2 of eos ended
+  // (signal 9): last line of its log"; empty if none was.
+  const std::string& last_end() const { return last_end_; }
   const std::string& failure() const { return failure_; }  // empty: all is well
 
  private:
@@ -62,7 +65,7 @@ class ProcessGroup {
 
   std::vector<Running> members_;
   uint64_t restarts_ = 0;
-  std::string failure_;
+  std::string failure_, last_end_;
 };
 
 }  // namespace hopgap::live

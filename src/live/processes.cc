@@ -33,6 +33,7 @@ constexpr Duration kBeforeFirstSlot{std::chrono::milliseconds{500}};
 constexpr Duration kPoll{std::chrono::milliseconds{50}};
 constexpr Duration kReport{std::chrono::seconds{1}};
 constexpr Duration kEnd{std::chrono::seconds{30}};  // as docs/worker-contract.md gives
+constexpr uint64_t kEndsAtStartMax = 3;             // then it is no accident
 constexpr uint64_t kLatenessMax = 50'000;
 // How often a process sends its spans: an end that is not seen for longer would
 // lengthen every run.
@@ -204,6 +205,7 @@ absl::Status ProcessRun::WaitReady() {
   }
   while (server_ && server_->figures().open_rpcs < streams && !StopAsked()) {
     group_.Tend(SteadyNow());
+    if (group_.restarts() > kEndsAtStartMax) return absl::UnavailableError(group_.last_end());
     if (SteadyNow() >= give_up) {
       return absl::UnavailableError(StrCat("only ", server_->figures().open_rpcs, " of ", streams,
                                            " streams were opened in time; the logs of the workers are in ", folder_));

@@ -105,7 +105,7 @@ class Writer {
     const Place& place = context_.places[delivery.client_place];
     Span& span =
         Begin(Id(SpanRole::kSubscribe, delivery.key), message.create_span, StrCat(place.resource, words::kSubscribe),
-              SpanKind::kConsumer, delivery.received, delivery.subscribe_end, place);
+              SpanKind::kInternal, delivery.received, delivery.subscribe_end, place);
     AddResource(span.attributes, place, place.resource);
     if (message.message_id != 0) AddText(span.attributes, words::kMessageId, StrCat(message.message_id));
     Add(span.attributes, words::kExactlyOnce, delivery.exactly_once);
@@ -178,7 +178,7 @@ class Writer {
     const Place& place = context_.places[delivery.client_place];
     Span& span =
         Begin(delivery.process_span, Id(SpanRole::kSubscribe, delivery.key), StrCat(place.resource, words::kProcess),
-              SpanKind::kInternal, delivery.callback_start, delivery.process_end(), place);
+              SpanKind::kConsumer, delivery.callback_start, delivery.process_end(), place);
     AddText(span.attributes, words::kOperationType, "process");
     if (Seen(delivery.handler_returned)) {
       AddInstant(span.attributes, words::kHandlerReturned, delivery.handler_returned);

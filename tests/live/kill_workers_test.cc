@@ -153,7 +153,8 @@ TEST_F(KillWorkersTest, NothingIsLostAndNothingIsHandledAfterItsAck) {
   findings = lab::CheckHops(Lines(), kHops, options.slots);
   std::printf("%llu messages, %llu kills, %llu redelivered, %llu reprocessed\n",
               static_cast<unsigned long long>(options.slots), static_cast<unsigned long long>(kills),
-              static_cast<unsigned long long>(findings.redelivered), static_cast<unsigned long long>(findings.reprocessed));
+              static_cast<unsigned long long>(findings.redelivered),
+              static_cast<unsigned long long>(findings.reprocessed));
   EXPECT_EQ(findings.missing, 0u) << "slots that never reached the end";
   EXPECT_FALSE(findings.Broken()) << ::testing::PrintToString(findings.examples);
 }

@@ -1,0 +1,129 @@
+// hopgap run --processes beside hopgap run, and what becomes of processes that
+// misbehave.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "live/process.h"
+
+namespace hopgap::tests {
+namespace {
+
+namespace fs = std::filesystem;
+using nlohmann::json;
+using ::testing::HasSubstr;
+using namespace std::chrono_literals;
+
+class ProcessesTest : public ::testing::Test {
+ protected:
+  ProcessesTest() : folder_(fs::temp_directory_path() / ("hopgap-processes-" + std::to_string(getpid()))) {
+    fs::create_directories(folder_);
+  }
+  ~ProcessesTest() override { fs::remove_all(folder_); }
+
+  Process Hopgap(std::vector<std::string> words) const {
+    words.insert(words.begin(), HOPGAP_BINARY);
+    return Process(words, folder_.string(), {"TMPDIR=" + folder_.string()});
+  }
+  json Result(const std::vector<std::string>& words) const {
+    Process process = Hopgap(words);
+    const int code = process.Wait(120s);
+    EXPECT_TRUE(code == 0 || code == 2) << code << "\n" << process.output();  // 2: a busy machine
+    return json::parse(process.output(), nullptr, false);
+  }
+  std::string Read(const fs::path& path) const {
+    std::ostringstream text;
+    text << std::ifstream(folder_ / path).rdbuf();
+    return text.str();
+  }
+
+  const fs::path folder_;
+};
+
+const std::vector<std::string> kRun = {"run", "--work", "20ms", "--rate", "5", "--messages", "10", "--json"};
+
+std::vector<std::string> With(std::vector<std::string> words, const std::vector<std::string>& more) {
+  words.insert(words.end(), more.begin(), more.end());
+  return words;
+}
+
+// The delays that were put in are drawn by message and hop, so they must come
+// out alike to the nanosecond, whoever receives: what the stages call added can
+// only agree if every span of every process was found and joined.
+TEST_F(ProcessesTest, WhatWasPutInComesOutAsInOneProcess) {
+  const json one = Result(With(kRun, {"--no-out"})), many = Result(With(kRun, {"--processes", "--out", "r"}));
+  ASSERT_TRUE(one.is_object() && many.is_object());
+  EXPECT_TRUE(many.at("configuration").at("processes"));
+  ASSERT_EQ(one.at("arms").size(), many.at("arms").size());
+  for (size_t arm = 0; arm < one.at("arms").size(); ++arm) {
+    const json &here = one.at("arms")[arm], &there = many.at("arms")[arm];
+    SCOPED_TRACE(here.at("name"));
+    EXPECT_EQ(there.at("name"), here.at("name"));
+    EXPECT_EQ(there.at("completed"), 10);
+    EXPECT_EQ(there.at("duplicates"), 0);
+    EXPECT_EQ(there.at("exactly_once_seen"), here.at("exactly_once_seen"));
+    EXPECT_EQ(there.at("responses"), 30);
+    EXPECT_EQ(there.at("remainder_ms_mean"), 0.0);
+    for (const char* stage : {"publish_rpc", "delivery_gap", "dispatch_gap"}) {
+      EXPECT_EQ(there.at("stages_ms").at(stage).at("added_mean"), here.at("stages_ms").at(stage).at("added_mean"))
+          << stage;
+    }
+  }
+  Process analyze = Hopgap({"analyze", "r", "--json"});
+  analyze.Wait();
+  EXPECT_EQ(json::parse(analyze.output(), nullptr, false), json::parse(Read("r/summary.json"), nullptr, false));
+  for (const auto& entry : fs::directory_iterator(folder_)) {
+    EXPECT_EQ(entry.path().filename(), "r") << "a good run leaves only its folder";
+  }
+}
+
+TEST_F(ProcessesTest, AProgramThatEndsAtItsStartIsSaidAndItsLogIsKept) {
+  Process run = Hopgap({"run", "--processes", "--profile", "none", "--messages", "2", "--no-out", "--arm",
+                        "mine:worker=echo my own last words; false"});
+  EXPECT_EQ(run.Wait(60s), 4) << run.output();
+  EXPECT_THAT(run.output(), HasSubstr("of mine ended"));
+  EXPECT_THAT(run.output(), HasSubstr("my own last words"));
+  EXPECT_THAT(run.output(), HasSubstr("the processes' logs are in " + folder_.string()));
+}
+
+TEST_F(ProcessesTest, AWorkerOfItsOwnNeedsProcesses) {
+  Process run = Hopgap({"run", "--arm", "mine:worker=x"});
+  EXPECT_EQ(run.Wait(), 3);
+  EXPECT_THAT(run.output(), HasSubstr("--arm mine:worker=x: a worker of its own needs --processes"));
+}
+
+// Any program that keeps the contract is an arm: here our own worker, started as
+// somebody else's.
+TEST_F(ProcessesTest, AnyProgramCanBeAWorker) {
+  const json result =
+      Result({"run", "--processes", "--profile", "none", "--work", "20ms", "--rate", "5", "--messages", "10", "--json",
+              "--no-out", "--arm", std::string("mine:worker=") + HOPGAP_BINARY + " worker"});
+  ASSERT_TRUE(result.is_object());
+  const json& mine = result.at("arms").back();
+  EXPECT_EQ(mine.at("name"), "mine");
+  EXPECT_EQ(mine.at("completed"), 10);
+  EXPECT_EQ(mine.at("exactly_once_seen"), true);
+}
+
+TEST_F(ProcessesTest, CtrlCReportsWhatCompletedAndLeavesNoProcessBehind) {
+  Process run = Hopgap(
+      {"run", "--processes", "--profile", "none", "--work", "0ms", "--rate", "10", "--messages", "500", "--out", "r"});
+  ASSERT_TRUE(run.WaitForText("done std 1", 60s)) << run.output();
+  run.Signal(SIGINT);
+  EXPECT_EQ(run.Wait(60s), 130) << run.output();
+  EXPECT_TRUE(json::parse(Read("r/run.json")).at("outcome").at("ended_early"));
+  for (const auto& process : fs::directory_iterator("/proc")) {
+    std::ostringstream environment;
+    environment << std::ifstream(process.path() / "environ").rdbuf();
+    EXPECT_EQ(environment.str().find("HOPGAP_READY_FILE=" + folder_.string()), std::string::npos) << process.path();
+  }
+}
+
+}  // namespace
+}  // namespace hopgap::tests
