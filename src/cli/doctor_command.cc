@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cstdio>
-#include <cstdlib>
 #include <memory>
 
 #include "base/text.h"
@@ -21,7 +20,7 @@ using live::Finding;
 using Verdict = Finding::Verdict;
 
 struct DoctorFlags {
-  TargetFlags target;
+  BrokerFlags target;
   std::string project;
   bool json = false;
 };
@@ -65,8 +64,7 @@ int CodeOfFailure(const Finding& finding) {
 }
 
 absl::Status Examine(const DoctorFlags& flags, std::vector<Finding>& findings) {
-  const char* emulator = std::getenv("PUBSUB_EMULATOR_HOST");
-  const bool targeted = !flags.target.text.empty() || (emulator != nullptr && *emulator != '\0');
+  const bool targeted = flags.target.given();
   if (!targeted && flags.target.settings_given()) {
     return absl::InvalidArgumentError("--target: is needed by --endpoint, --ca-file and the like");
   }

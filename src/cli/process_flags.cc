@@ -16,6 +16,11 @@ void BrokerFlags::Add(CLI::App& command) {
   flags_.emplace(command, group);
 }
 
+bool BrokerFlags::given() const {
+  const char* emulator = std::getenv("PUBSUB_EMULATOR_HOST");
+  return !text_->empty() || (emulator != nullptr && *emulator != '\0');
+}
+
 absl::StatusOr<remote::Target> BrokerFlags::Finish() const {
   const char* emulator = std::getenv("PUBSUB_EMULATOR_HOST");
   if (!text_->empty()) return flags_->Parse(*text_);

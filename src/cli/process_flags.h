@@ -27,6 +27,9 @@ class BrokerFlags {
   // PUBSUB_EMULATOR_HOST stands in for a target that is not given.
   // InvalidArgument if there is neither.
   absl::StatusOr<remote::Target> Finish() const;
+  // Whether there is a target, by flag or environment, for commands that can do without.
+  bool given() const;
+  bool settings_given() const { return flags_ && flags_->given(); }
 
  private:
   std::shared_ptr<std::string> text_ = std::make_shared<std::string>();

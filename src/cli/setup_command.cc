@@ -75,8 +75,7 @@ int SetupCommand(const SetupFlags& flags) {
     const absl::StatusCode fine = flags.remove ? absl::StatusCode::kNotFound : absl::StatusCode::kAlreadyExists;
     if (!status.ok() && status.code() != fine) {
       const std::string& name = resource.subscription.empty() ? resource.topic : resource.subscription;
-      const absl::Status told = remote::Explain(status, *target);
-      return Fail(CodeOfTarget(told), StrCat(name, ": ", MessageOf(told)));
+      return Fail(CodeOfTarget(status), StrCat(name, ": ", MessageOf(status)));
     }
     ++(status.ok() ? made : there);
   }
