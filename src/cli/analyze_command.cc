@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "base/text.h"
+#include "cli/cloud_trace.h"
 #include "cli/commands.h"
 #include "cli/exit_codes.h"
 #include "cli/present.h"
@@ -28,6 +29,7 @@ struct AnalyzeOptions {
   std::string path;
   bool json = false, per_hop = false;
   std::string waterfall;
+  CloudTraceFlags cloud_trace;
 };
 
 constexpr char kSpansFile[] = "spans.otlp.jsonl";
@@ -137,7 +139,12 @@ int AnalyzeFolder(const AnalyzeOptions& options) {
   return Print(*run, options);
 }
 
-int AnalyzeCommand(const AnalyzeOptions& options) {
+int AnalyzeCommand(AnalyzeOptions options) {
+  if (IsCloudTrace(options.path)) {
+    absl::StatusOr<std::string> file = FetchCloudTrace(options.path, options.cloud_trace);
+    if (!file.ok()) return Fail(CodeOfTarget(file.status()), MessageOf(file.status()));
+    options.path = *std::move(file);
+  }
   std::error_code ignored;
   const std::filesystem::file_status status = std::filesystem::status(options.path, ignored);
   if (std::filesystem::exists(status) && !std::filesystem::is_directory(status)) {
@@ -154,11 +161,13 @@ void AddAnalyze(CLI::App& app, Commands& commands) {
   command->group("Explain");
   command
       ->add_option("PATH", options->path,
-                   "a folder that `hopgap run`, `simulate` or `collect` wrote, or a file of OTLP JSON lines")
+                   "a folder that `hopgap run`, `simulate` or `collect` wrote, or a file of OTLP JSON lines, or "
+                   "cloudtrace:PROJECT")
       ->required();
   command->add_flag("--json", options->json, "print one JSON document (docs/json.md)");
   command->add_flag("--per-hop", options->per_hop, "tables per hop as well");
   command->add_option("--waterfall", options->waterfall, "the arm whose median message is drawn");
+  AddCloudTraceFlags(*command, options->cloud_trace);
   // It only reads: a signal just ends it.
   commands.push_back({command, [options] { return AnalyzeCommand(*options); }, false});
 }
