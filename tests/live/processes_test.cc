@@ -53,9 +53,10 @@ std::vector<std::string> With(std::vector<std::string> words, const std::vector<
   return words;
 }
 
-// The delays that were put in are drawn by message and hop, so they must come
-// out alike to the nanosecond, whoever receives: what the stages call added can
-// only agree if every span of every process was found and joined.
+// The delays that were put in are drawn by message and hop, so they come out
+// alike, whoever receives, but for two messages that met in one publish call
+// (which takes the larger delay): what the stages call added can only agree if
+// every span of every process was found and joined.
 TEST_F(ProcessesTest, WhatWasPutInComesOutAsInOneProcess) {
   const json one = Result(With(kRun, {"--no-out"})), many = Result(With(kRun, {"--processes", "--out", "r"}));
   ASSERT_TRUE(one.is_object() && many.is_object());
@@ -114,7 +115,7 @@ TEST_F(ProcessesTest, AnyProgramCanBeAWorker) {
 TEST_F(ProcessesTest, CtrlCReportsWhatCompletedAndLeavesNoProcessBehind) {
   Process run = Hopgap(
       {"run", "--processes", "--profile", "none", "--work", "0ms", "--rate", "10", "--messages", "500", "--out", "r"});
-  ASSERT_TRUE(run.WaitForText("done std 1", 60s)) << run.output();
+  ASSERT_TRUE(run.WaitForText("late p99", 60s)) << run.output();
   run.Signal(SIGINT);
   EXPECT_EQ(run.Wait(60s), 130) << run.output();
   EXPECT_TRUE(json::parse(Read("r/run.json")).at("outcome").at("ended_early"));
