@@ -131,7 +131,7 @@ int CollectCommand(const CollectOptions& options) {
   absl::StatusOr<formats::RunFolder> folder =
       formats::RunFolder::Create(options.out.empty() ? DefaultFolder() : options.out);
   if (!folder.ok()) return Fail(kOutputUnwritable, MessageOf(folder.status()));
-  Collection collection(*std::move(folder));
+  Collection collection(*std::move(folder), {});
   auto receiver = server::OtlpReceiver::Start(
       {.host = options.host, .grpc_port = options.otlp_port, .http_port = options.http_port},
       [&collection](std::vector<trace::Span>& spans) { return collection.Take(spans); });

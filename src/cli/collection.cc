@@ -20,7 +20,7 @@ absl::Status Collection::Take(std::vector<trace::Span>& spans) {
   figures_.spans += spans.size();
   for (const trace::Span& span : spans) {
     const std::pair id{span.trace_hi, span.trace_lo};
-    if (traces_.size() < kTracesMax) {
+    if (traces_.size() < limits_.traces_max) {
       traces_.insert(id);
     } else {
       figures_.more_traces = figures_.more_traces || !traces_.contains(id);
@@ -28,7 +28,7 @@ absl::Status Collection::Take(std::vector<trace::Span>& spans) {
     const auto service = figures_.spans_by_service.find(span.service);
     if (service != figures_.spans_by_service.end()) {
       ++service->second;
-    } else if (figures_.spans_by_service.size() < kServicesMax) {
+    } else if (figures_.spans_by_service.size() < limits_.services_max) {
       figures_.spans_by_service.emplace(span.service, 1);
     } else {
       figures_.more_services = true;

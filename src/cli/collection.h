@@ -21,10 +21,12 @@ namespace hopgap::cli {
 class Collection {
  public:
   // Counted exactly up to these; beyond, the figure says "more than".
-  static constexpr size_t kTracesMax = 4'000'000;
-  static constexpr size_t kServicesMax = 1'000;
+  struct Limits {
+    size_t traces_max = 4'000'000;
+    size_t services_max = 1'000;
+  };
 
-  explicit Collection(formats::RunFolder folder) : folder_(std::move(folder)) {}
+  Collection(formats::RunFolder folder, const Limits& limits) : limits_(limits), folder_(std::move(folder)) {}
 
   // Fails, for good, when the folder cannot be written.
   absl::Status Take(std::vector<trace::Span>& spans);
@@ -41,6 +43,7 @@ class Collection {
   formats::RunFolder& folder() { return folder_; }
 
  private:
+  const Limits limits_;
   mutable std::mutex mu_;
   formats::RunFolder folder_;
   absl::flat_hash_set<std::pair<uint64_t, uint64_t>> traces_;

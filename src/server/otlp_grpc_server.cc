@@ -5,8 +5,6 @@
 #include <grpcpp/server_posix.h>
 
 #include <chrono>
-#include <condition_variable>
-#include <mutex>
 #include <thread>
 #include <utility>
 
@@ -15,6 +13,7 @@
 #include "base/text.h"
 #include "formats/rpc_status.h"
 #include "server/acceptor.h"
+#include "server/call.h"
 
 namespace hopgap::server {
 namespace {
@@ -34,42 +33,19 @@ std::string Text(const grpc::ByteBuffer& buffer) {
   return std::string(reinterpret_cast<const char*>(slice.begin()), slice.size());
 }
 
-// How many calls there are: a queue may be shut down only when none is left to
-// begin an operation on it.
-class Gauge {
- public:
-  void Add() {
-    const std::lock_guard lock(mu_);
-    ++calls_;
-  }
-  void Remove() {
-    const std::lock_guard lock(mu_);
-    if (--calls_ == 0) none_.notify_all();
-  }
-  void WaitForNone() {
-    std::unique_lock lock(mu_);
-    none_.wait(lock, [this] { return calls_ == 0; });
-  }
-
- private:
-  std::mutex mu_;
-  std::condition_variable none_;
-  int calls_ = 0;
-};
-
 struct Place {
   Service service;
   std::unique_ptr<grpc::ServerCompletionQueue> queue;
   OtlpIntake& intake;
   Duration retry_after;
-  Gauge gauge;
+  CallGauge gauge;
 };
 
 // Waits for a call, answers it, and is gone. Another one waits meanwhile.
-class Call {
+class ExportCall {
  public:
   static void Expect(Place& place) {
-    auto* call = new Call(place);  // freed by Complete()
+    auto* call = new ExportCall(place);  // freed by Complete()
     place.service.RequestExport(&call->context_, &call->request_, &call->writer_, place.queue.get(), place.queue.get(),
                                 call);
   }
@@ -92,8 +68,7 @@ class Call {
   }
 
  private:
-  explicit Call(Place& place) : place_(place), writer_(&context_) { place_.gauge.Add(); }
-  ~Call() { place_.gauge.Remove(); }
+  explicit ExportCall(Place& place) : place_(place), ticket_(place.gauge), writer_(&context_) {}
 
   void Answer(const OtlpAnswer& answer, std::optional<Duration> retry_after) {
     if (answer.status.ok()) {
@@ -107,6 +82,7 @@ class Call {
   }
 
   Place& place_;
+  const CallGauge::Ticket ticket_;  // goes last: the queue ends after it
   grpc::ServerContext context_;
   grpc::ByteBuffer request_;
   grpc::ServerAsyncResponseWriter<grpc::ByteBuffer> writer_;
@@ -139,7 +115,7 @@ class OtlpGrpcServer::Impl {
   uint16_t port() const { return acceptor_->port(); }
 
   void Run() {
-    Call::Expect(place_);
+    ExportCall::Expect(place_);
     poller_ = std::thread([this] { Poll(); });
     acceptor_->Start([server = server_.get()](int fd) { grpc::AddInsecureChannelFromFd(server, fd); });
   }
@@ -158,7 +134,7 @@ class OtlpGrpcServer::Impl {
   void Poll() {
     void* tag = nullptr;
     bool ok = false;
-    while (place_.queue->Next(&tag, &ok)) static_cast<Call*>(tag)->Complete(ok);
+    while (place_.queue->Next(&tag, &ok)) static_cast<ExportCall*>(tag)->Complete(ok);
   }
 
   const Duration stop_wait_;

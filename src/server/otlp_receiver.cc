@@ -17,11 +17,12 @@ absl::StatusOr<std::unique_ptr<OtlpReceiver>> OtlpReceiver::Start(const Options&
                                     *receiver->intake_);
   if (!grpc.ok()) return grpc.status();
   receiver->grpc_ = *std::move(grpc);
-  auto http =
-      HttpServer::Start({.host = options.host, .port = options.http_port, .body_bytes_max = options.message_bytes_max},
-                        [intake = receiver->intake_.get(), retry_after = options.retry_after](const HttpCall& call) {
-                          return AnswerOtlpHttp(call, *intake, retry_after);
-                        });
+  auto http = HttpServer::Start({.host = options.host,
+                                 .port = options.http_port,
+                                 .threads = options.http_connections_max,
+                                 .body_bytes_max = options.message_bytes_max},
+                                [intake = receiver->intake_.get(), retry_after = options.retry_after](
+                                    const HttpCall& call) { return AnswerOtlpHttp(call, *intake, retry_after); });
   if (!http.ok()) return http.status();
   receiver->http_ = *std::move(http);
   return receiver;

@@ -23,9 +23,12 @@ class OtlpReceiver {
     std::string host = "127.0.0.1";
     uint16_t grpc_port = 4317, http_port = 4318;  // 0: any free one
     // Of one message, unpacked; beyond: RESOURCE_EXHAUSTED without a delay, or 413.
-    size_t message_bytes_max = 64 << 20;
+    size_t message_bytes_max = 16 << 20;
     // Of all that wait; beyond: RESOURCE_EXHAUSTED with RetryInfo, or 429.
     size_t queued_bytes_max = 128 << 20;
+    // HTTP connections at once; a further one waits until one is given up. Each may
+    // hold a message.
+    size_t http_connections_max = 128;
     Duration retry_after = std::chrono::seconds{1};
     Duration stop_wait = std::chrono::seconds{1};
   };
