@@ -131,12 +131,13 @@ std::string DefaultFile(const std::string& project, WallTime now) {
 }
 
 void Tell(const CloudTraceProgress& progress, const std::string& file) {
-  std::fprintf(
-      stderr,
-      "hopgap: read as Cloud Trace v1: %llu spans of %llu traces, %llu left out (unreadable); saved to %s\n"
-      "hopgap: the format has no links, events or status: acks and receipt modacks cannot be joined to messages\n",
-      static_cast<unsigned long long>(progress.spans), static_cast<unsigned long long>(progress.traces),
-      static_cast<unsigned long long>(progress.bad_spans), file.c_str());
+  std::fprintf(stderr,
+               "hopgap: read as Cloud Trace v1: %llu spans of %llu traces, %llu left out (unreadable); saved to %s\n"
+               "hopgap: the format has no links, events or status: stages come from the times of spans, and what a "
+               "dispatch gap was "
+               "spent on (lease, flow control) is not known\n",
+               static_cast<unsigned long long>(progress.spans), static_cast<unsigned long long>(progress.traces),
+               static_cast<unsigned long long>(progress.bad_spans), file.c_str());
 }
 
 absl::Status List(remote::Credentials& credentials, const CloudTraceFlags& flags, Spool& spool) {

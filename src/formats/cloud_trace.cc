@@ -2,14 +2,18 @@
 
 #include <chrono>
 #include <cstdio>
+#include <map>
 #include <nlohmann/json.hpp>
+#include <span>
 
 #include "base/text.h"
+#include "trace/vocabulary.h"
 
 namespace hopgap::formats {
 namespace {
 
 using Json = nlohmann::json;
+namespace words = trace::words;
 
 constexpr size_t kTraceIdDigits = 32;
 
@@ -63,6 +67,31 @@ std::optional<trace::Span> ReadSpan(const Json& json) {
   return span;
 }
 
+void Infer(trace::Span& span, std::string_view event, WallTime at) {
+  if (span.FindEvent(event) == nullptr) {
+    span.events.push_back({at, std::string(event), {{"hopgap.inferred", true}}});
+  }
+}
+
+// The events that the format lost and that the times of spans still say.
+void InferEvents(std::span<trace::Span> spans) {
+  std::map<uint64_t, WallTime> batched;  // where batching ended, by create span
+  for (const trace::Span& span : spans) {
+    if (span.name == words::kPublisherBatching) batched[span.parent] = span.end;
+  }
+  for (trace::Span& span : spans) {
+    if (span.name.ends_with(words::kCreate)) {
+      const auto start = batched.find(span.span);
+      if (start != batched.end()) Infer(span, words::kPublishStart, start->second);
+      Infer(span, words::kPublishEnd, span.end);
+    } else if (span.name.ends_with(words::kSubscribe)) {
+      const std::string_view result = span.Text(words::kResult);
+      if (result.substr(0, 3) == "ack") Infer(span, words::kAckEnd, span.end);
+      if (result.substr(0, 4) == "nack") Infer(span, words::kNackEnd, span.end);
+    }
+  }
+}
+
 absl::Status ReadTrace(const Json& json, CloudTracePage& page) {
   const std::string id = json.is_object() ? TextOf(json, "traceId") : "";
   const std::optional<uint64_t> hi = Hex(std::string_view(id).substr(0, kTraceIdDigits / 2));
@@ -72,6 +101,7 @@ absl::Status ReadTrace(const Json& json, CloudTracePage& page) {
   ++page.traces;
   const auto spans = json.find("spans");
   if (spans == json.end() || !spans->is_array()) return absl::OkStatus();
+  const size_t first = page.spans.size();
   for (const Json& one : *spans) {
     std::optional<trace::Span> span = ReadSpan(one);
     if (!span) {
@@ -82,6 +112,7 @@ absl::Status ReadTrace(const Json& json, CloudTracePage& page) {
     span->trace_lo = *lo;
     page.spans.push_back(*std::move(span));
   }
+  InferEvents(std::span(page.spans).subspan(first));
   return absl::OkStatus();
 }
 

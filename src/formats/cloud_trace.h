@@ -20,6 +20,10 @@ namespace hopgap::formats {
 // the kinds producer and consumer, and the types of attributes, which all come
 // as text. Labels become attributes; service.name and otel.scope.name are where
 // exporters leave service and scope.
+//
+// What span times say of the lost events is put back, marked with the attribute
+// hopgap.inferred: a publish ends with its create span and starts where the
+// batching in it ended; an ack or nack ends with its subscribe span.
 struct CloudTracePage {
   std::vector<trace::Span> spans;  // trace by trace
   uint64_t traces = 0;

@@ -41,6 +41,31 @@ TEST(ReadCloudTracePageTest, ReadsSpansAndCountsWhatItCannotRead) {
   EXPECT_EQ(page->spans[1].kind, trace::SpanKind::kUnspecified);
 }
 
+TEST(ReadCloudTracePageTest, SaysWhatSpanTimesStillSayAndMarksIt) {
+  const absl::StatusOr<CloudTracePage> page = ReadCloudTracePage(R"({"traces": [{
+    "traceId": "0123456789abcdeffedcba9876543210", "spans": [
+    {"spanId": "1", "name": "t create", "startTime": "1970-01-01T00:00:00Z", "endTime": "1970-01-01T00:00:04Z"},
+    {"spanId": "2", "parentSpanId": "1", "name": "publisher batching", "startTime": "1970-01-01T00:00:01Z",
+     "endTime": "1970-01-01T00:00:02Z"},
+    {"spanId": "3", "name": "s subscribe", "startTime": "1970-01-01T00:00:05Z", "endTime": "1970-01-01T00:00:09Z",
+     "labels": {"messaging.gcp_pubsub.result": "acked"}},
+    {"spanId": "4", "name": "s subscribe", "startTime": "1970-01-01T00:00:05Z", "endTime": "1970-01-01T00:00:09Z",
+     "labels": {"messaging.gcp_pubsub.result": "nacked"}},
+    {"spanId": "5", "name": "s subscribe", "startTime": "1970-01-01T00:00:05Z", "endTime": "1970-01-01T00:00:09Z"}]}]})");
+  ASSERT_TRUE(page.ok()) << page.status();
+  const auto at = [&](size_t span, std::string_view event) -> int64_t {
+    const trace::SpanEvent* found = page->spans[span].FindEvent(event);
+    return found == nullptr ? -1 : ToNanos(found->at) / 1'000'000'000;
+  };
+  EXPECT_EQ(at(0, "publish start"), 2);
+  EXPECT_EQ(at(0, "publish end"), 4);
+  EXPECT_EQ(page->spans[0].events[0].attributes[0].first, "hopgap.inferred");
+  EXPECT_EQ(at(2, "ack end"), 9);
+  EXPECT_EQ(at(2, "nack end"), -1);
+  EXPECT_EQ(at(3, "nack end"), 9);
+  EXPECT_TRUE(page->spans[4].events.empty());
+}
+
 TEST(ReadCloudTracePageTest, AnEmptyWindowIsNoError) {
   const absl::StatusOr<CloudTracePage> page = ReadCloudTracePage("{}");
   ASSERT_TRUE(page.ok()) << page.status();

@@ -3,7 +3,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <ctime>
 #include <nlohmann/json.hpp>
+#include <sstream>
 
 #include "base/text.h"
 #include "gcp/fake_google.h"
@@ -32,6 +34,50 @@ std::string Page(int number) {
   return page.dump();
 }
 
+std::string Rfc3339(const std::string& unix_nano) {
+  const time_t seconds = static_cast<time_t>(std::stoll(unix_nano) / 1'000'000'000);
+  char text[40];
+  strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%S.", gmtime(&seconds));
+  return StrCat(text, unix_nano.substr(unix_nano.size() - 9), "Z");
+}
+
+// What an OTLP span becomes on its way through Cloud Trace's v1 API.
+nlohmann::json AsV1(const nlohmann::json& span, const nlohmann::json& scope) {
+  nlohmann::json labels = {{"otel.scope.name", scope.at("name")}};
+  for (const nlohmann::json& attribute : span.value("attributes", nlohmann::json::array())) {
+    const nlohmann::json& value = attribute.at("value").front();
+    labels[attribute.at("key").get<std::string>()] = value.is_string() ? value.get<std::string>() : value.dump();
+  }
+  nlohmann::json v1 = {{"spanId", StrCat(std::stoull(span.at("spanId").get<std::string>(), nullptr, 16))},
+                       {"name", span.at("name")},
+                       {"startTime", Rfc3339(span.at("startTimeUnixNano"))},
+                       {"endTime", Rfc3339(span.at("endTimeUnixNano"))},
+                       {"labels", labels}};
+  const std::string parent = span.value("parentSpanId", "");
+  if (!parent.empty()) v1["parentSpanId"] = StrCat(std::stoull(parent, nullptr, 16));
+  return v1;
+}
+
+std::string AsV1Page(const std::string& otlp_lines) {
+  std::map<std::string, nlohmann::json> traces;
+  std::istringstream lines(otlp_lines);
+  for (std::string line; std::getline(lines, line);) {
+    const nlohmann::json document = nlohmann::json::parse(line);
+    for (const nlohmann::json& resource : document.at("resourceSpans")) {
+      for (const nlohmann::json& scoped : resource.at("scopeSpans")) {
+        for (const nlohmann::json& span : scoped.at("spans")) {
+          traces[span.at("traceId")].push_back(AsV1(span, scoped.at("scope")));
+        }
+      }
+    }
+  }
+  nlohmann::json page;
+  for (const auto& [id, spans] : traces) {
+    page["traces"].push_back({{"projectId", "p"}, {"traceId", id}, {"spans", spans}});
+  }
+  return page.dump();
+}
+
 class CloudTraceTest : public ::testing::Test {
  protected:
   CloudTraceTest() {
@@ -56,7 +102,7 @@ class CloudTraceTest : public ::testing::Test {
       reply.status = status_;
       reply.body = R"({"error": {"code": 1, "message": "in the fake's words"}})";
     } else {
-      reply.body = Page(number);
+      reply.body = page_.empty() ? Page(number) : page_;
     }
     return reply;
   }
@@ -82,6 +128,7 @@ class CloudTraceTest : public ::testing::Test {
   std::mutex mu_;
   std::vector<std::string> asked_;
   int fails_ = 0, status_ = 0, failures_ = 0;
+  std::string page_;  // the only one, unless empty
   std::unique_ptr<server::HttpServer> traces_;
 };
 
@@ -124,6 +171,29 @@ TEST_F(CloudTraceTest, AServiceKeepsTheTracesItTakesPartIn) {
   analyze.Wait();
   EXPECT_THAT(analyze.output(), HasSubstr("3 spans of 3 traces"));
   EXPECT_THAT(folder_.Read("t.jsonl"), Not(HasSubstr("other")));
+}
+
+// The way through Cloud Trace takes events and links away; the stages stay.
+TEST_F(CloudTraceTest, AnalysesToTheSameStagesAsTheSpansThemselves) {
+  Process simulate({HOPGAP_BINARY, "simulate", "--messages", "10", "--out", "s", "--quiet"}, folder_.path());
+  ASSERT_EQ(simulate.Wait(), 0) << simulate.output();
+  page_ = AsV1Page(folder_.Read("s/spans.otlp.jsonl"));
+  Process direct({HOPGAP_BINARY, "analyze", "s/spans.otlp.jsonl", "--json"}, folder_.path());
+  ASSERT_EQ(direct.Wait(), 0) << direct.output();
+  Process through = Analyze({"--json"});
+  ASSERT_EQ(through.Wait(), 0) << through.output();
+  const nlohmann::json want = nlohmann::json::parse(direct.output()).at("arms");
+  const nlohmann::json got = nlohmann::json::parse(through.output().substr(through.output().find("{"))).at("arms");
+  ASSERT_EQ(got.size(), 5u);
+  for (size_t arm = 0; arm < got.size(); ++arm) {
+    EXPECT_EQ(got[arm].at("name"), want[arm].at("name"));
+    EXPECT_EQ(got[arm].at("completed"), 10);
+    for (const char* stage :
+         {"send_lateness", "client_publish", "publish_rpc", "delivery_gap", "dispatch_gap", "work"}) {
+      EXPECT_EQ(got[arm].at("stages_ms").at(stage).at("mean"), want[arm].at("stages_ms").at(stage).at("mean")) << stage;
+      EXPECT_EQ(got[arm].at("stages_ms").at(stage).at("p95"), want[arm].at("stages_ms").at(stage).at("p95")) << stage;
+    }
+  }
 }
 
 TEST_F(CloudTraceTest, WrongWordsAreNamed) {
