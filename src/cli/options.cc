@@ -127,11 +127,25 @@ struct RunFlags::Raw {
   CLI::Option *rate_given = nullptr, *streams_given = nullptr, *messages_given = nullptr, *duration_given = nullptr,
               *profile_given = nullptr, *policy_given = nullptr;
 
+  void AddTarget(CLI::App& app, const std::string& group);
   absl::Status ApplyPreset(RunOptions& options) const;
   absl::Status FinishSize(RunOptions& options) const;
   absl::Status FinishTarget(RunOptions& options) const;
   absl::Status FinishRest(RunOptions& options) const;
 };
+
+void RunFlags::Raw::AddTarget(CLI::App& app, const std::string& group) {
+  app.add_option("--target", target,
+                 "embedded (default), HOST:PORT of an emulator, tls:HOST:PORT, or gcp:PROJECT, the real service; "
+                 "PUBSUB_EMULATOR_HOST is honoured")
+      ->group(group);
+  target_flags.emplace(app, group);
+  app.add_option("--prefix", prefix,
+                 "topics and subscriptions on another target are named PREFIX… "
+                 "(default: hopgap- and a random number)")
+      ->group(group);
+  app.add_flag("--dry-run", dry_run, "say what would be made, sent and paid on another target, and end")->group(group);
+}
 
 RunFlags::RunFlags(CLI::App& app, bool simulated) : raw_(std::make_shared<Raw>()) {
   Raw& raw = *raw_;
@@ -176,17 +190,7 @@ RunFlags::RunFlags(CLI::App& app, bool simulated) : raw_(std::make_shared<Raw>()
           ->group(broker)
           ->capture_default_str();
   if (!simulated) {
-    app.add_option("--target", raw.target,
-                   "embedded (default), HOST:PORT of an emulator, tls:HOST:PORT, or gcp:PROJECT, the real service; "
-                   "PUBSUB_EMULATOR_HOST is honoured")
-        ->group(broker);
-    raw.target_flags.emplace(app, broker);
-    app.add_option("--prefix", raw.prefix,
-                   "topics and subscriptions on another target are named PREFIX… "
-                   "(default: hopgap- and a random number)")
-        ->group(broker);
-    app.add_flag("--dry-run", raw.dry_run, "say what would be made, sent and paid on another target, and end")
-        ->group(broker);
+    raw.AddTarget(app, broker);
     app.add_flag("--processes", raw.processes, "an API and a worker per hop as processes of their own, load over HTTP")
         ->group(chain);
     app.add_option("--ring-events", raw.ring_events, "events a run may record (64 bytes each)")
