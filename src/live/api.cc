@@ -92,9 +92,9 @@ absl::StatusOr<std::unique_ptr<Api>> Api::Start(Options options) {
       std::move(sender), station.sink(), station.next_rpc(),
       [waiting = api->waiting_.get()](uint64_t send, const Waiting::Result& result) { waiting->Done(send, result); });
   station.Start(*api->sender_);
-  absl::StatusOr<std::unique_ptr<server::HttpServer>> http =
-      server::HttpServer::Start({.host = chosen.host, .port = chosen.port, .body_bytes_max = kBodyBytesMax},
-                                [api = api.get()](const server::HttpCall& call) { return api->Answer(call); });
+  absl::StatusOr<std::unique_ptr<server::HttpServer>> http = server::HttpServer::Start(
+      {.host = chosen.host, .port = chosen.port, .threads = kConnectionsMax, .body_bytes_max = kBodyBytesMax},
+      [api = api.get()](const server::HttpCall& call) { return api->Answer(call); });
   if (!http.ok()) return http.status();
   api->http_ = *std::move(http);
   return api;

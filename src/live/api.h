@@ -27,6 +27,8 @@ class Api {
  public:
   // Publishes without a result, at most; further calls are answered 503.
   static constexpr size_t kInFlightMax = 10'000;
+  // Connections served at once; one more waits.
+  static constexpr size_t kConnectionsMax = 128;
   // A message's body, at most; beyond: 413.
   static constexpr size_t kBodyBytesMax = 9 << 20;
 

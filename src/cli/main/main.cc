@@ -15,7 +15,8 @@ namespace {
 
 constexpr char kFooter[] =
     "\nhopgap measures its own broker unless you give it a target. What is modelled is\n"
-    "labelled, everywhere. Exit codes: docs/exit-codes.md. JSON: docs/json.md.\n";
+    "labelled, everywhere. Any flag may also be HOPGAP_<FLAG> in the environment or a key\n"
+    "of --config FILE.yaml. Exit codes: docs/exit-codes.md. JSON: docs/json.md.\n";
 
 int Main(int argc, char** argv) {
   CLI::App app{"hopgap: where the milliseconds go between Pub/Sub hops, and what exactly-once costs", "hopgap"};
