@@ -54,7 +54,6 @@ class ProcessRun {
   absl::Status StartBroker();
   absl::Status StartCollector();
   absl::Status StartProcesses();
-  absl::Status WaitStreams();
   absl::Status WaitReady();
   ProcessGroup::Member ApiOf(size_t arm) const;
   ProcessGroup::Member WorkerOf(size_t arm, int hop) const;

