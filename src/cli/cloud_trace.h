@@ -7,7 +7,7 @@
 
 #include "base/time.h"
 
-namespace CLI {
+namespace CLI {  // NOLINT(readability-identifier-naming): theirs
 class App;
 }
 

@@ -16,7 +16,7 @@
 #include "remote/target.h"
 #include "trace/event.h"
 
-namespace CLI {
+namespace CLI {  // NOLINT(readability-identifier-naming): theirs
 class App;
 }
 

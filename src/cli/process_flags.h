@@ -14,7 +14,7 @@
 #include "live/span_maker.h"
 #include "remote/target.h"
 
-namespace CLI {
+namespace CLI {  // NOLINT(readability-identifier-naming): theirs
 class App;
 }
 

@@ -7,7 +7,7 @@
 
 #include "remote/target.h"
 
-namespace CLI {
+namespace CLI {  // NOLINT(readability-identifier-naming): theirs
 class App;
 }
 
