@@ -59,10 +59,10 @@ int ApiCommand(const ApiFlags& flags) {
   const std::string topic = options->topic, host = options->host;
   absl::StatusOr<std::unique_ptr<live::Api>> api = live::Api::Start(*std::move(options));
   if (!api.ok()) return Fail(CodeOf(api.status()), MessageOf(api.status()));
-  log.Info("api listens", {{"address", StrCat(host, ":", (*api)->port())}, {"topic", topic}});
   if (absl::Status status = WriteReadyFile(flags.process.ready_file, StrCat((*api)->port())); !status.ok()) {
     return Fail(kOutputUnwritable, MessageOf(status));
   }
+  log.Info("api listens", {{"address", StrCat(host, ":", (*api)->port())}, {"topic", topic}});
   WaitForStopSignal();
   const bool drained = (*api)->Stop(SteadyNow() + kDrain);
   spans->Flush();

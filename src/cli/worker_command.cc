@@ -112,10 +112,10 @@ void Work(const live::WorkerProcess& worker, const WorkerFlags& flags, Log& log)
   while (StopSignal() == 0 && worker.failure().empty()) {
     if (!ready && worker.ready()) {
       ready = true;
-      log.Info("ready");
       if (absl::Status status = WriteReadyFile(flags.process.ready_file, "ready"); !status.ok()) {
         log.Error(MessageOf(status));
       }
+      log.Info("ready");
     }
     std::this_thread::sleep_for(kPoll);
   }
