@@ -4,7 +4,6 @@
 #include <filesystem>
 #include <map>
 #include <set>
-#include <string_view>
 #include <tuple>
 #include <utility>
 
@@ -13,13 +12,12 @@
 #include "lab/hop_ledger.h"
 #include "trace/build.h"
 #include "trace/collector.h"
+#include "trace/vocabulary.h"
 
 namespace hopgap::live {
 namespace {
 
-constexpr std::string_view kSubscribe = " subscribe", kProcess = " process";
-constexpr std::string_view kExactlyOnce = "messaging.gcp_pubsub.exactly_once_delivery";
-constexpr std::string_view kStream = "hopgap.stream", kResponse = "hopgap.response";
+namespace words = trace::words;
 
 // What an arm's spans say beside its paths.
 struct SpanCounts {
@@ -35,19 +33,19 @@ void Count(const std::vector<trace::Span>& spans, SpanCounts& counts) {
   std::map<uint64_t, uint64_t> callbacks;     // by create span
   std::map<std::string, std::set<uint64_t>> messages;
   for (const trace::Span& span : spans) {
-    if (!span.name.ends_with(kSubscribe)) continue;
+    if (!span.name.ends_with(words::kSubscribe)) continue;
     subscribe_of[span.span] = span.parent;
     messages[span.name].insert(span.parent);
     ++counts.messages;
-    const trace::AttributeValue* flag = span.Find(kExactlyOnce);
+    const trace::AttributeValue* flag = span.Find(words::kExactlyOnce);
     const bool* exactly_once = flag == nullptr ? nullptr : std::get_if<bool>(flag);
     counts.exactly_once = counts.exactly_once && exactly_once != nullptr && *exactly_once;
-    if (span.Find(kResponse) != nullptr) {
-      counts.responses.insert({span.name, span.Int(kStream), span.Int(kResponse)});
+    if (span.Find(words::kResponse) != nullptr) {
+      counts.responses.insert({span.name, span.Int(words::kStream), span.Int(words::kResponse)});
     }
   }
   for (const trace::Span& span : spans) {
-    const auto subscribe = span.name.ends_with(kProcess) ? subscribe_of.find(span.parent) : subscribe_of.end();
+    const auto subscribe = span.name.ends_with(words::kProcess) ? subscribe_of.find(span.parent) : subscribe_of.end();
     if (subscribe != subscribe_of.end() && ++callbacks[subscribe->second] > 1) ++counts.handled_again;
   }
   for (const auto& [hop, different] : messages) counts.copies += different.size() - 1;

@@ -91,7 +91,7 @@ absl::Status ProcessRun::StartBroker() {
       server::GrpcServer::Start(std::move(server), journal_, *result_.broker_events, timer_);
   if (!started.ok()) return started.status();
   server_ = *std::move(started);
-  target_.text = target_.address = server_->target();
+  target_ = server_->target();
   return absl::OkStatus();
 }
 
@@ -296,13 +296,7 @@ Progress ProcessRun::ReadProgress() const {
     const std::vector<int64_t> more = load_->Lateness(arm, kLatenessMax);
     lateness[group].insert(lateness[group].end(), more.begin(), more.end());
   }
-  for (size_t group = 0; group < lateness.size(); ++group) {
-    std::vector<int64_t>& values = lateness[group];
-    if (values.empty()) continue;
-    const auto p99 = values.begin() + static_cast<ptrdiff_t>((values.size() - 1) * 99 / 100);
-    std::nth_element(values.begin(), p99, values.end());
-    progress.groups[group].late_p99 = Duration{*p99};
-  }
+  for (size_t group = 0; group < lateness.size(); ++group) progress.groups[group].SetLate(std::move(lateness[group]));
   return progress;
 }
 

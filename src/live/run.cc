@@ -164,13 +164,7 @@ Progress Session::ReadProgress() {
       lab::AppendSendLateness(lab_->ledger(), arm, counts.sent, kLatenessMax, lateness[group]);
     }
   });
-  for (size_t group = 0; group < lateness.size(); ++group) {
-    std::vector<int64_t>& values = lateness[group];
-    if (values.empty()) continue;
-    const auto p99 = values.begin() + static_cast<ptrdiff_t>((values.size() - 1) * 99 / 100);
-    std::nth_element(values.begin(), p99, values.end());
-    progress.groups[group].late_p99 = Duration{*p99};
-  }
+  for (size_t group = 0; group < lateness.size(); ++group) progress.groups[group].SetLate(std::move(lateness[group]));
   return progress;
 }
 
@@ -275,6 +269,13 @@ absl::StatusOr<Result> Session::Run() {
 }
 
 }  // namespace
+
+void GroupProgress::SetLate(std::vector<int64_t> lateness) {
+  if (lateness.empty()) return;
+  const auto p99 = lateness.begin() + static_cast<ptrdiff_t>((lateness.size() - 1) * 99 / 100);
+  std::nth_element(lateness.begin(), p99, lateness.end());
+  late_p99 = Duration{*p99};
+}
 
 absl::StatusOr<Result> Run(Options options) {
   Session session(std::move(options));

@@ -30,6 +30,9 @@ struct GroupProgress {
   std::vector<Arm> arms;
   uint64_t planned = 0;  // per arm
   Duration late_p99{0};  // of the generator's publish calls so far
+
+  // From the latenesses, in nanoseconds; leaves 0 where nothing was sent yet.
+  void SetLate(std::vector<int64_t> lateness);
 };
 struct Progress {
   std::vector<GroupProgress> groups;

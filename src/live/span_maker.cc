@@ -71,21 +71,18 @@ void SpanMaker::Take(const std::vector<trace::Event>& events) {
 
 void SpanMaker::GiveOut(Instant now, bool all) {
   const bool full = open_.size() > kOpenMax;
+  const trace::SpanContext context{anchor_, places_.Snapshot()};
   for (auto open = open_.begin(); open != open_.end();) {
     const Duration idle = now - open->second.last;
     const bool over = open->second.unfinished <= 0 ? idle >= kSettled : idle >= kGivenUp;
     if (all || over || full) {
-      Make(open->second);
+      std::vector<trace::Span> spans = trace::MessageSpans(open->second.events, context);
+      if (!spans.empty()) sink_(std::move(spans));
       open = open_.erase(open);
     } else {
       ++open;
     }
   }
-}
-
-void SpanMaker::Make(const Open& open) {
-  std::vector<trace::Span> spans = trace::MessageSpans(open.events, {anchor_, places_.Snapshot()});
-  if (!spans.empty()) sink_(std::move(spans));
 }
 
 }  // namespace hopgap::live

@@ -49,7 +49,6 @@ class SpanMaker {
   void Loop();
   void Take(const std::vector<trace::Event>& events);
   void GiveOut(Instant now, bool all);
-  void Make(const Open& open);
 
   const ClockAnchor anchor_;
   const loop::PlaceTable& places_;

@@ -2,10 +2,12 @@
 
 #include <string_view>
 
+#include "trace/vocabulary.h"
+
 namespace hopgap::live {
 namespace {
 
-constexpr std::string_view kSubscribe = " subscribe";  // of every client's dialect
+constexpr std::string_view kSubscribe = trace::words::kSubscribe;  // of every client's dialect
 
 }  // namespace
 
