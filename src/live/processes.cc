@@ -326,7 +326,7 @@ absl::StatusOr<Result> ProcessRun::Run(const TakeSpans& message_spans) {
   if (status.ok()) status = StartLoad();
   if (status.ok() && !result_.outcome.ended_early) Measure();
   StopEverything();
-  if (!status.ok() && !result_.outcome.ended_early) return status;
+  if (!status.ok() && !result_.outcome.ended_early) return WithWhatIsLeft(status, result_.not_removed);
   if (group_.restarts() > 0) {
     result_.notes.push_back(StrCat(group_.restarts(), " processes ended unasked and were started again"));
   }

@@ -83,4 +83,12 @@ std::vector<std::string> Resources::Remove() {
   return left;
 }
 
+absl::Status WithWhatIsLeft(const absl::Status& status, const std::vector<std::string>& left) {
+  if (left.empty()) return status;
+  std::string text(MessageOf(status));
+  text += "; could not be removed:";
+  for (const std::string& name : left) text += StrCat(" ", name);
+  return absl::Status(status.code(), text);
+}
+
 }  // namespace hopgap::live

@@ -38,4 +38,7 @@ class Resources {
   std::vector<lab::Resource> made_;
 };
 
+// `status`, with the names of what could not be removed, if there are any.
+absl::Status WithWhatIsLeft(const absl::Status& status, const std::vector<std::string>& left);
+
 }  // namespace hopgap::live

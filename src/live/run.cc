@@ -45,7 +45,6 @@ class Session {
   Progress ReadProgress();
   void Report();
   void StopEverything();
-  absl::Status WithWhatIsLeft(const absl::Status& status) const;
   void ForgetSetUp();
   void FillHealth();
 
@@ -245,21 +244,13 @@ void Session::StopEverything() {
   timer_.Stop();
 }
 
-absl::Status Session::WithWhatIsLeft(const absl::Status& status) const {
-  if (result_.not_removed.empty()) return status;
-  std::string text(MessageOf(status));
-  text += "; could not be removed:";
-  for (const std::string& name : result_.not_removed) text += StrCat(" ", name);
-  return absl::Status(status.code(), text);
-}
-
 absl::StatusOr<Result> Session::Run() {
   absl::Status status = Prepare();
-  if (!status.ok()) return WithWhatIsLeft(status);
+  if (!status.ok()) return WithWhatIsLeft(status, result_.not_removed);
   if (!result_.outcome.ended_early) status = OpenStreams();
   if (status.ok() && !result_.outcome.ended_early) Measure();
   StopEverything();
-  if (!status.ok()) return WithWhatIsLeft(status);
+  if (!status.ok()) return WithWhatIsLeft(status, result_.not_removed);
   result_.probes = driver_->TakeProbes();
   driver_->Release();
   lab::TakeBooks(*lab_, result_.outcome);
