@@ -5,6 +5,14 @@
 # Configuration stops if a dependency is not on a strictly lower level. LIBS is
 # the only place where a third-party name appears. HEADERS own: the room brings
 # compiled headers itself.
+#
+# Several sources of a room are compiled as one (docs/adr/0007): what a file
+# keeps to itself is still named apart from its neighbours'.
+set(HOPGAP_UNITY ON CACHE BOOL "compile several files of a room as one; off for tools that read file by file")
+function(hopgap_unity target files)
+  set_target_properties(${target} PROPERTIES UNITY_BUILD ${HOPGAP_UNITY} UNITY_BUILD_BATCH_SIZE ${files})
+endfunction()
+
 function(hopgap_module name)
   cmake_parse_arguments(ARG "" "LEVEL;HEADERS" "DEPS;LIBS;TEST_DEPS;TEST_LIBS" ${ARGN})
   if(NOT DEFINED ARG_LEVEL)
@@ -32,6 +40,7 @@ function(hopgap_module name)
     target_include_directories(hopgap_${name} PUBLIC ${CMAKE_SOURCE_DIR}/src)
     target_link_libraries(hopgap_${name} PUBLIC ${deps} ${ARG_LIBS})
     hopgap_headers(${name} "${ARG_HEADERS}")
+    hopgap_unity(hopgap_${name} 8)
   else()
     add_library(hopgap_${name} INTERFACE)
     target_include_directories(hopgap_${name} INTERFACE ${CMAKE_SOURCE_DIR}/src)
@@ -83,4 +92,5 @@ function(hopgap_gtest target)
   target_link_libraries(${target} PRIVATE GTest::gmock GTest::gtest GTest::gtest_main)
   target_compile_options(${target} PRIVATE -O0)
   target_precompile_headers(${target} REUSE_FROM hopgap_test_headers)
+  hopgap_unity(${target} 4)
 endfunction()

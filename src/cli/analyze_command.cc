@@ -32,8 +32,6 @@ struct AnalyzeOptions {
   CloudTraceFlags cloud_trace;
 };
 
-constexpr char kSpansFile[] = "spans.otlp.jsonl";
-
 using TraceId = std::pair<uint64_t, uint64_t>;
 using Traces = std::map<TraceId, std::vector<trace::Span>>;
 
@@ -116,7 +114,8 @@ int AnalyzeSpans(const std::string& file, const AnalyzeOptions& options,
 }
 
 int AnalyzeFolder(const AnalyzeOptions& options) {
-  const std::string run_file = StrCat(options.path, "/run.json"), spans_file = StrCat(options.path, "/", kSpansFile);
+  const std::string run_file = StrCat(options.path, "/run.json"),
+                    spans_file = StrCat(options.path, "/", formats::kSpansFile);
   absl::StatusOr<std::string> text = ReadText(run_file);
   if (!text.ok()) {
     return Fail(kBadConfiguration, StrCat(MessageOf(text.status()),

@@ -3,18 +3,13 @@
 #include "formats/otlp_json.h"
 
 namespace hopgap::cli {
-namespace {
-
-constexpr char kSpansFile[] = "spans.otlp.jsonl";
-
-}  // namespace
 
 absl::Status Collection::Take(std::vector<trace::Span>& spans) {
   std::string line;
   formats::AppendOtlpLine(spans, line);
   const std::lock_guard lock(mu_);
   if (!figures_.status.ok()) return figures_.status;
-  figures_.status = folder_.Append(kSpansFile, line);
+  figures_.status = folder_.Append(formats::kSpansFile, line);
   figures_.status.Update(folder_.Flush());
   if (!figures_.status.ok()) return figures_.status;
   figures_.spans += spans.size();

@@ -16,7 +16,6 @@
 namespace hopgap::cli {
 namespace {
 
-constexpr char kSpansFile[] = "spans.otlp.jsonl";
 constexpr size_t kFlushAt = 1 << 20;
 constexpr size_t kRpcSpansPerLine = 512;  // what an exporter would put into one batch
 
@@ -104,7 +103,7 @@ void Folder::AddRpcSpans(std::span<const trace::Event> events, const trace::Span
 
 void Folder::Flush(bool all) {
   if (buffer_.empty() || (!all && buffer_.size() < kFlushAt)) return;
-  if (status_.ok()) status_ = folder_->Append(kSpansFile, buffer_);
+  if (status_.ok()) status_ = folder_->Append(formats::kSpansFile, buffer_);
   buffer_.clear();
 }
 

@@ -9,6 +9,7 @@
 #include "client/model.h"
 #include "client/scheduler.h"
 #include "client/sender.h"
+#include "client/test_parts.h"
 #include "client/tick_grid.h"
 
 namespace hopgap::client {
@@ -16,8 +17,6 @@ namespace {
 
 using namespace std::chrono_literals;
 using testing::ElementsAre;
-
-constexpr Instant kStart{};
 
 TEST(ModelTest, OverlapDiffersFromGoInItsReceiptAlone) {
   const Model go = *FindModel("go");

@@ -12,7 +12,7 @@
 namespace hopgap::formats {
 namespace {
 
-using Json = nlohmann::json;
+using Json = nlohmann::ordered_json;  // one kind in the whole room
 namespace words = trace::words;
 
 constexpr size_t kTraceIdDigits = 32;

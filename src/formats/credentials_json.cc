@@ -7,11 +7,11 @@
 namespace hopgap::formats {
 namespace {
 
-using Json = nlohmann::json;
+using Json = nlohmann::ordered_json;  // one kind in the whole room
 
 constexpr char kUserTokenUri[] = "https://oauth2.googleapis.com/token";
 
-std::string TextOf(const Json& object, const char* name) {
+std::string FieldText(const Json& object, const char* name) {
   const auto found = object.find(name);
   return found != object.end() && found->is_string() ? found->get<std::string>() : std::string();
 }
@@ -46,22 +46,22 @@ absl::StatusOr<CredentialsFile> ReadCredentialsJson(std::string_view text, std::
   const Json json = Json::parse(text, nullptr, false);
   if (!json.is_object()) return Bad(where, "is no JSON object: is it a Google Cloud credentials file?");
   CredentialsFile file;
-  const std::string type = TextOf(json, "type");
-  file.token_uri = TextOf(json, "token_uri");
-  file.quota_project = TextOf(json, "quota_project_id");
+  const std::string type = FieldText(json, "type");
+  file.token_uri = FieldText(json, "token_uri");
+  file.quota_project = FieldText(json, "quota_project_id");
   absl::Status status;
   if (type == "service_account") {
-    file.client_email = TextOf(json, "client_email");
-    file.private_key = TextOf(json, "private_key");
-    file.private_key_id = TextOf(json, "private_key_id");
+    file.client_email = FieldText(json, "client_email");
+    file.private_key = FieldText(json, "private_key");
+    file.private_key_id = FieldText(json, "private_key_id");
     status = AllThere(
         where,
         {{"client_email", &file.client_email}, {"private_key", &file.private_key}, {"token_uri", &file.token_uri}});
   } else if (type == "authorized_user") {
     file.kind = CredentialsFile::Kind::kAuthorizedUser;
-    file.client_id = TextOf(json, "client_id");
-    file.client_secret = TextOf(json, "client_secret");
-    file.refresh_token = TextOf(json, "refresh_token");
+    file.client_id = FieldText(json, "client_id");
+    file.client_secret = FieldText(json, "client_secret");
+    file.refresh_token = FieldText(json, "refresh_token");
     if (file.token_uri.empty()) file.token_uri = kUserTokenUri;
     status = AllThere(where, {{"client_id", &file.client_id},
                               {"client_secret", &file.client_secret},
@@ -77,9 +77,9 @@ absl::StatusOr<TokenAnswer> ReadTokenJson(std::string_view text) {
   const Json json = Json::parse(text, nullptr, false);
   TokenAnswer answer;
   if (json.is_object()) {
-    answer.access_token = TextOf(json, "access_token");
-    answer.error = TextOf(json, "error");
-    answer.error_description = TextOf(json, "error_description");
+    answer.access_token = FieldText(json, "access_token");
+    answer.error = FieldText(json, "error");
+    answer.error_description = FieldText(json, "error_description");
     const auto lifetime = json.find("expires_in");
     if (lifetime != json.end() && lifetime->is_number_integer()) answer.expires_in_s = lifetime->get<int64_t>();
   }

@@ -12,11 +12,10 @@ namespace {
 
 using lab::HopLine;
 
-constexpr std::string_view kHeader = "unix_nano,what,hop,slot,message_id,delivery,ok";
-constexpr size_t kLineBytesMax = 1 << 16;
+constexpr std::string_view kHopHeader = "unix_nano,what,hop,slot,message_id,delivery,ok";
 constexpr std::array<std::string_view, 4> kWhat = {"entered", "returned", "acked", "given-back"};
 
-std::optional<HopLine> ParseLine(std::string_view text) {
+std::optional<HopLine> ParseHopLine(std::string_view text) {
   const std::vector<std::string_view> cells = Split(text, ',');
   if (cells.size() != 7) return std::nullopt;
   HopLine line;
@@ -41,7 +40,7 @@ std::optional<HopLine> ParseLine(std::string_view text) {
 
 }  // namespace
 
-std::string HopLedgerHeader() { return StrCat(kHeader, "\n"); }
+std::string HopLedgerHeader() { return StrCat(kHopHeader, "\n"); }
 
 // Message ids are the broker's: digits, and never a comma.
 void AppendHopLine(const HopLine& line, std::string& out) {
@@ -55,10 +54,10 @@ absl::StatusOr<std::vector<HopLine>> ReadHopLedger(const std::string& path) {
   const auto take = [&](uint64_t number, std::string_view text, bool too_long) {
     if (!cut.ok()) return cut;
     if (number == 1) {
-      return text == kHeader ? absl::OkStatus()
-                             : absl::InvalidArgumentError(StrCat(path, ":1: not the header of a worker's ledger"));
+      return text == kHopHeader ? absl::OkStatus()
+                                : absl::InvalidArgumentError(StrCat(path, ":1: not the header of a worker's ledger"));
     }
-    std::optional<HopLine> line = too_long ? std::nullopt : ParseLine(text);
+    std::optional<HopLine> line = too_long ? std::nullopt : ParseHopLine(text);
     if (line) {
       lines.push_back(*std::move(line));
     } else {
@@ -66,7 +65,7 @@ absl::StatusOr<std::vector<HopLine>> ReadHopLedger(const std::string& path) {
     }
     return absl::OkStatus();
   };
-  if (absl::Status status = ForEachLine(path, kLineBytesMax, take); !status.ok()) return status;
+  if (absl::Status status = ForEachLine(path, kLedgerLineBytesMax, take); !status.ok()) return status;
   return lines;
 }
 

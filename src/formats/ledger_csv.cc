@@ -10,7 +10,6 @@ namespace hopgap::formats {
 namespace {
 
 constexpr std::string_view kHeader = "arm,slot,hop,due_ns,publish_call_ns,handler_entry_ns,handler_return_ns";
-constexpr size_t kLineBytesMax = 1 << 16;
 constexpr size_t kCells = 7;
 
 void AppendCell(std::string_view text, std::string& out) {
@@ -101,7 +100,7 @@ absl::StatusOr<std::vector<LedgerLine>> ReadLedger(const std::string& path) {
     lines.push_back(*std::move(line));
     return absl::OkStatus();
   };
-  if (absl::Status status = ForEachLine(path, kLineBytesMax, take); !status.ok()) return status;
+  if (absl::Status status = ForEachLine(path, kLedgerLineBytesMax, take); !status.ok()) return status;
   return lines;
 }
 

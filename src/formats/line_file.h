@@ -9,6 +9,8 @@
 
 namespace hopgap::formats {
 
+inline constexpr size_t kLedgerLineBytesMax = 1 << 16;
+
 using TakeLine = std::function<absl::Status(uint64_t number, std::string_view line, bool too_long)>;
 
 // Calls `take(number, line, too_long)` for each line of a file, counted from 1,

@@ -13,7 +13,6 @@
 namespace hopgap::formats {
 namespace {
 
-using nlohmann::json;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
@@ -67,11 +66,11 @@ TEST(OtlpJsonTest, WritesWhatTheCollectorReads) {
   AppendOtlpLine(spans, line);
   EXPECT_EQ(line.back(), '\n');
   EXPECT_EQ(std::count(line.begin(), line.end(), '\n'), 1);
-  const json resource = json::parse(line)["resourceSpans"][0];
+  const nlohmann::json resource = nlohmann::json::parse(line)["resourceSpans"][0];
   EXPECT_EQ(resource["resource"]["attributes"][0]["key"], "service.name");
   EXPECT_EQ(resource["resource"]["attributes"][0]["value"]["stringValue"], "eos hop 1");
   EXPECT_EQ(resource["scopeSpans"][0]["scope"]["name"], "cloud.google.com/go/pubsub/v2");
-  const json span = resource["scopeSpans"][0]["spans"][0];
+  const nlohmann::json span = resource["scopeSpans"][0]["spans"][0];
   EXPECT_EQ(span["traceId"], "0123456789abcdeffedcba9876543210");
   EXPECT_EQ(span["spanId"], "00000000000000ab");
   EXPECT_EQ(span["parentSpanId"], "00000000000000cd");

@@ -14,7 +14,7 @@
 namespace hopgap::formats {
 namespace {
 
-using Json = nlohmann::json;
+using Json = nlohmann::ordered_json;  // one kind in the whole room
 using broker::Leg;
 using broker::QuantileTable;
 

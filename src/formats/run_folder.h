@@ -13,6 +13,8 @@
 
 namespace hopgap::formats {
 
+inline constexpr char kSpansFile[] = "spans.otlp.jsonl";  // OTLP JSON, a request a line
+
 // A run folder in the making. It is written under a hidden temporary name in
 // the folder's parent and renamed by Commit(), so that a killed run leaves
 // nothing that looks like a result; without Commit() it is removed.

@@ -10,6 +10,7 @@
 #include "base/system_clock.h"
 #include "base/text.h"
 #include "live/load.h"
+#include "live/pace.h"
 #include "live/process_books.h"
 #include "live/process_group.h"
 #include "live/resources.h"
@@ -27,14 +28,9 @@ namespace {
 
 using TakeSpans = std::function<void(uint64_t slot, std::vector<trace::Span>&)>;
 
-constexpr Duration kReachable{std::chrono::seconds{5}};
 constexpr Duration kAllReady{std::chrono::seconds{30}};
-constexpr Duration kBeforeFirstSlot{std::chrono::milliseconds{500}};
-constexpr Duration kPoll{std::chrono::milliseconds{50}};
-constexpr Duration kReport{std::chrono::seconds{1}};
 constexpr Duration kEnd{std::chrono::seconds{30}};  // as docs/worker-contract.md gives
 constexpr uint64_t kEndsAtStartMax = 3;             // then it is no accident
-constexpr uint64_t kLatenessMax = 50'000;
 // How often a process sends its spans: an end that is not seen for longer would
 // lengthen every run.
 constexpr int kSpanDelayMs = 500;

@@ -8,6 +8,7 @@
 #include "base/text.h"
 #include "lab/experiment.h"
 #include "live/driver.h"
+#include "live/pace.h"
 #include "live/resources.h"
 #include "loop/timer.h"
 #include "remote/remote.h"
@@ -18,13 +19,8 @@
 namespace hopgap::live {
 namespace {
 
-constexpr Duration kReachable{std::chrono::seconds{5}};     // to answer at all
 constexpr Duration kStreamsOpen{std::chrono::seconds{15}};  // for every stream's first response
 constexpr Duration kServiceStreamsOpen{std::chrono::seconds{5}};
-constexpr Duration kBeforeFirstSlot{std::chrono::milliseconds{500}};
-constexpr Duration kPoll{std::chrono::milliseconds{50}};
-constexpr Duration kReport{std::chrono::seconds{1}};
-constexpr uint64_t kLatenessMax = 50'000;  // slots looked at for a progress line
 constexpr Duration kStopWait{std::chrono::seconds{3}};
 
 class Session {

@@ -20,15 +20,15 @@ namespace {
 
 constexpr int kMutations = 1000;
 
-std::string Text(const Bytes& bytes) { return std::string(bytes.view()); }
-std::string Text(const Slices& slices) { return Join(slices); }
-std::string Text(std::string text) { return text; }
+std::string AsText(const Bytes& bytes) { return std::string(bytes.view()); }
+std::string AsText(const Slices& slices) { return Join(slices); }
+std::string AsText(std::string text) { return text; }
 
 std::string Rewritten(const CreateTopicRequest& request) { return Encode(request.topic); }
 std::string Rewritten(const CreateSubscriptionRequest& request) { return Encode(request.subscription); }
 template <typename Value>
 std::string Rewritten(const Value& value) {
-  return Text(Encode(value));
+  return AsText(Encode(value));
 }
 
 // Also follows a message on its way through the broker.
@@ -72,7 +72,7 @@ std::optional<std::string> ReadMessage(const Bytes& input) {
   const absl::StatusOr<Message> message = Message::Parse(input);
   if (!message.ok()) return std::nullopt;
   CheckMessage(*message, input.view());
-  return Text(message->wire());
+  return AsText(message->wire());
 }
 
 std::optional<std::string> ReadStreamingResponse(const Bytes& input) {
@@ -85,13 +85,13 @@ std::optional<std::string> ReadStreamingResponse(const Bytes& input) {
 std::optional<std::string> ReadPullResponse(const Bytes& input) {
   const absl::StatusOr<std::vector<ReceivedMessage>> messages = DecodePullResponse(input);
   if (!messages.ok()) return std::nullopt;
-  return Text(EncodePullResponse(*messages));
+  return AsText(EncodePullResponse(*messages));
 }
 
 std::optional<std::string> ReadPublishResponse(const Bytes& input) {
   const absl::StatusOr<std::vector<std::string>> ids = DecodePublishResponse(input.view());
   if (!ids.ok()) return std::nullopt;
-  return Text(EncodePublishResponse(*ids));
+  return AsText(EncodePublishResponse(*ids));
 }
 
 std::optional<std::string> ReadErrorDetails(const Bytes& input) {

@@ -15,20 +15,14 @@
 #include <mutex>
 
 #include "base/text.h"
+#include "remote/keep_grpc.h"
 #include "remote/operations.h"
 
 namespace hopgap::remote {
 namespace {
 
 constexpr char kExport[] = "/opentelemetry.proto.collector.trace.v1.TraceService/Export";
-constexpr int kReconnectFirstMs = 100;
-constexpr int kReconnectMostMs = 5'000;
-
-// See remote.cc: the last user of the library would wait for its threads.
-void KeepGrpc() {
-  static const bool kept = (grpc_init(), true);
-  static_cast<void>(kept);
-}
+constexpr int kExporterReconnectMostMs = 5'000;
 
 absl::Status ReadFile(const std::string& path, std::string& to) {
   if (path.empty()) return absl::OkStatus();
@@ -38,7 +32,7 @@ absl::Status ReadFile(const std::string& path, std::string& to) {
                              : absl::NotFoundError(StrCat("'", path, "' cannot be read or is empty"));
 }
 
-absl::StatusOr<std::shared_ptr<grpc::ChannelCredentials>> Credentials(const OtlpGrpc::Options& options) {
+absl::StatusOr<std::shared_ptr<grpc::ChannelCredentials>> ExporterCredentials(const OtlpGrpc::Options& options) {
   if (!options.tls) return grpc::InsecureChannelCredentials();
   grpc::SslCredentialsOptions pem;
   absl::Status status = ReadFile(options.ca_file, pem.pem_root_certs);
@@ -79,7 +73,7 @@ class OtlpGrpc::Impl {
     grpc::ChannelArguments arguments;
     arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
     arguments.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, kReconnectFirstMs);
-    arguments.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, kReconnectMostMs);
+    arguments.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, kExporterReconnectMostMs);
     arguments.SetInt(GRPC_ARG_ENABLE_RETRIES, 0);  // retrying is the exporter's
     if (!options_.user_agent.empty()) arguments.SetUserAgentPrefix(options_.user_agent);
     stub_ = std::make_unique<grpc::GenericStub>(grpc::CreateCustomChannel(options_.target, credentials, arguments));
@@ -134,7 +128,7 @@ class OtlpGrpc::Impl {
 absl::StatusOr<std::unique_ptr<OtlpGrpc>> OtlpGrpc::Create(Options options) {
   KeepGrpc();
   if (absl::Status status = CheckHeaders(options); !status.ok()) return status;
-  const auto credentials = Credentials(options);
+  const auto credentials = ExporterCredentials(options);
   if (!credentials.ok()) return credentials.status();
   return std::unique_ptr<OtlpGrpc>(new OtlpGrpc(std::make_unique<Impl>(std::move(options), *credentials)));
 }

@@ -19,6 +19,7 @@
 #include "base/text.h"
 #include "base/version.h"
 #include "remote/access.h"
+#include "remote/keep_grpc.h"
 #include "remote/operations.h"
 #include "remote/routing.h"
 #include "remote/stream_rpc.h"
@@ -29,20 +30,7 @@ namespace {
 
 constexpr char kProbePath[] = "/hopgap.Probe/Empty";
 
-// A server that starts a moment after its client is found soon.
-constexpr int kReconnectFirstMs = 100;
 constexpr int kReconnectMostMs = 2'000;
-
-// gRPC's last user would shut the library down and wait for its threads, one of
-// which may sit in a poll of 10 s (after a write that filled its socket). So the
-// process stays a user of it until it ends.
-void KeepGrpc() {
-  static const bool kept = [] {
-    grpc_init();
-    return true;
-  }();
-  static_cast<void>(kept);
-}
 
 std::shared_ptr<grpc::ChannelCredentials> CredentialsOf(const Target& target) {
   if (!target.tls) return grpc::InsecureChannelCredentials();

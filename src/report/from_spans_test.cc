@@ -92,7 +92,7 @@ Run RunOf(const std::vector<Trace>& traces) {
   }
   return from_spans.Finish("file", spans);
 }
-std::string Flat(std::string text) {
+std::string OneLine(std::string text) {
   std::string out;
   for (const char c : text) {
     const char plain = c == '\n' ? ' ' : c;
@@ -100,7 +100,7 @@ std::string Flat(std::string text) {
   }
   return out;
 }
-std::string TextOf(const Run& run) { return Flat(RenderText(Summarize(run), {.per_hop = true})); }
+std::string PerHopText(const Run& run) { return OneLine(RenderText(Summarize(run), {.per_hop = true})); }
 
 TEST(FromSpansTest, FindsTheHopsAndNamesArmsByTheirRootTopic) {
   const report::Run run = RunOf({Chain(1, 3, "b", true), Chain(2, 3, "b", true), Chain(3, 3, "c")});
@@ -214,7 +214,7 @@ TEST(FromSpansTest, PairsNeedSlotsThatTheArmsShare) {
 
 TEST(FromSpansTest, SaysWhatCannotBeKnownAndInventsNothing) {
   const report::Run run = RunOf({Chain(1, 2, "a"), Chain(2, 2, "b", true)});
-  const std::string text = TextOf(run);
+  const std::string text = PerHopText(run);
   EXPECT_THAT(text, HasSubstr("FROM SPANS ALONE · 2 of 2 traces explained · 12 spans of file"));
   EXPECT_THAT(text, HasSubstr("there is no verdict"));
   EXPECT_THAT(text, HasSubstr("without due times end to end begins at the publish call"));
@@ -225,7 +225,7 @@ TEST(FromSpansTest, SaysWhatCannotBeKnownAndInventsNothing) {
   std::vector<Trace> due = {Chain(1, 2)};
   due[0].Set(due[0].spans.front().span, "hopgap.scheduled_unix_nano", std::string("1000000000000000"));
   EXPECT_TRUE(RunOf(due).spans_only->due_times);
-  EXPECT_THAT(TextOf(RunOf(due)), HasSubstr("send lateness"));
+  EXPECT_THAT(PerHopText(RunOf(due)), HasSubstr("send lateness"));
 }
 
 TEST(FromSpansTest, TheSmallestArmsBeyondTheLimitAreLeftOut) {

@@ -24,7 +24,7 @@ bool InWarmUp(const Path& path, const Configuration& c) {
 }
 
 // By slot, one path per message (the one handled first), without the warm-up.
-Paths Counted(const ArmRun& arm, const Configuration& c, uint64_t& warm_up) {
+Paths CountedPaths(const ArmRun& arm, const Configuration& c, uint64_t& warm_up) {
   Paths paths;
   for (const Path& path : arm.paths) paths.push_back(&path);
   std::stable_sort(paths.begin(), paths.end(), [](const Path* a, const Path* b) {
@@ -234,7 +234,7 @@ Summary Summarize(const Run& run) {
   std::vector<Paths> paths;
   for (const ArmRun& arm : run.arms) {
     uint64_t warm_up = 0;
-    paths.push_back(Counted(arm, run.configuration, warm_up));
+    paths.push_back(CountedPaths(arm, run.configuration, warm_up));
     out.arms.push_back(SummarizeArm(arm, paths.back(), warm_up, run));
     const bool known = std::find(out.groups.begin(), out.groups.end(), arm.group) != out.groups.end();
     if (!known) out.groups.push_back(arm.group);

@@ -7,7 +7,7 @@
 namespace hopgap::stats {
 namespace {
 
-std::vector<int64_t> OneTo(int64_t n) {
+std::vector<int64_t> UpTo(int64_t n) {
   std::vector<int64_t> values(static_cast<size_t>(n));
   std::iota(values.begin(), values.end(), 1);
   return values;
@@ -16,7 +16,7 @@ std::vector<int64_t> OneTo(int64_t n) {
 TEST(SampleTest, QuantileIsLinearBetweenTheNeighbours) {
   // k6 and NumPy on 31 values: p95 halfway from x29 to x30, p99 0.7 of the way
   // from x30 to x31.
-  std::vector<int64_t> values = OneTo(31);
+  std::vector<int64_t> values = UpTo(31);
   for (int64_t& v : values) v *= 1000;
   const Sample sample(values);
   EXPECT_EQ(sample.Quantile(kP50), 16'000);
@@ -44,7 +44,7 @@ TEST(SampleTest, QuantileOfHugeValuesDoesNotOverflow) {
 TEST(SampleTest, C53EqualSamplesGiveTheirValueAndTailsStayApart) {
   const Sample equal(std::vector<int64_t>(100, 1'000'000));
   for (Probability p : {kP50, kP90, kP95, kP99, kP999}) EXPECT_EQ(equal.Quantile(p), 1'000'000);
-  const Sample many(OneTo(10'000));
+  const Sample many(UpTo(10'000));
   EXPECT_EQ(many.Quantile(kP99), 9900);
   EXPECT_EQ(many.Quantile(kP999), 9990);
   EXPECT_EQ(many.Quantile(Probability{99'990}), 9999);

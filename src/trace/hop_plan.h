@@ -91,4 +91,9 @@ inline MessageKey KeyOf(uint64_t trace, uint64_t create) {
   return {.trace_hi = 1, .trace_lo = trace, .create_span = create};
 }
 
+// What a test reads from the times that came out.
+constexpr Duration Ms(int64_t ms) { return Duration{ms * 1'000'000}; }
+inline const StageTime& StageOf(const HopTimes& hop, Stage stage) { return hop.stages[static_cast<size_t>(stage)]; }
+inline Duration LengthOf(const HopTimes& hop, Stage stage) { return StageOf(hop, stage).length; }
+
 }  // namespace hopgap::trace

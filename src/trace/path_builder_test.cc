@@ -10,11 +10,6 @@ namespace {
 using testing::IsEmpty;
 using testing::SizeIs;
 
-constexpr Duration Ms(int64_t ms) { return Duration{ms * kMs}; }
-
-const StageTime& StageOf(const HopTimes& hop, Stage stage) { return hop.stages[static_cast<size_t>(stage)]; }
-Duration LengthOf(const HopTimes& hop, Stage stage) { return StageOf(hop, stage).length; }
-
 Duration PartsSum(const DispatchParts& parts) {
   return parts.lease_wait + parts.lease_batching + parts.flow_control + parts.scheduler + parts.other;
 }

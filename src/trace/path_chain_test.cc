@@ -10,11 +10,6 @@ namespace {
 using testing::IsEmpty;
 using testing::SizeIs;
 
-constexpr Duration Ms(int64_t ms) { return Duration{ms * kMs}; }
-
-const StageTime& StageOf(const HopTimes& hop, Stage stage) { return hop.stages[static_cast<size_t>(stage)]; }
-Duration LengthOf(const HopTimes& hop, Stage stage) { return StageOf(hop, stage).length; }
-
 // Chains: each hop's publish is a child of the callback before it.
 class ChainTest : public testing::Test {
  protected:

@@ -58,11 +58,6 @@ class DeployedTest : public ::testing::Test {
 
 const std::vector<std::string> kSimulate = {"simulate", "--profile", "none", "--no-out", "--json"};
 
-std::vector<std::string> With(std::vector<std::string> words, const std::vector<std::string>& more) {
-  words.insert(words.end(), more.begin(), more.end());
-  return words;
-}
-
 TEST_F(DeployedTest, AFlagBeatsTheEnvironmentWhichBeatsTheFile) {
   Write("c.yaml", "messages: 3\nrate: 2\nhops: 1\narm: [mine:eos, more:std]\n");
   const std::vector<std::string> words = With(kSimulate, {"--config", "c.yaml", "--rate", "7"});

@@ -35,4 +35,10 @@ class Process {
   std::string output_;
 };
 
+// A command line and more of it.
+inline std::vector<std::string> With(std::vector<std::string> words, const std::vector<std::string>& more) {
+  words.insert(words.end(), more.begin(), more.end());
+  return words;
+}
+
 }  // namespace hopgap::tests

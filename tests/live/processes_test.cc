@@ -49,11 +49,6 @@ class ProcessesTest : public ::testing::Test {
 
 const std::vector<std::string> kRun = {"run", "--work", "20ms", "--rate", "5", "--messages", "10", "--json"};
 
-std::vector<std::string> With(std::vector<std::string> words, const std::vector<std::string>& more) {
-  words.insert(words.end(), more.begin(), more.end());
-  return words;
-}
-
 // The delays that were put in are drawn by message and hop, so they come out
 // alike, whoever receives, but for two messages that met in one publish call
 // (which takes the larger delay): what the stages call added can only agree if
