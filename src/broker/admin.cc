@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "base/text.h"
 #include "broker/errors.h"
 #include "broker/impl.h"
 #include "broker/labels.h"
@@ -31,6 +32,28 @@ absl::StatusOr<int32_t> AckDeadlineFor(const pubsub::Subscription& subscription)
   return seconds;
 }
 
+// What is decoded and not served yet: each line goes with the code that serves it.
+absl::Status CheckServed(const pubsub::Topic& topic) {
+  if (topic.message_retention_duration)
+    return absl::UnimplementedError("Topic.message_retention_duration is not supported yet");
+  return absl::OkStatus();
+}
+
+absl::Status CheckServed(const pubsub::Subscription& value) {
+  const auto no = [](std::string_view field) {
+    return absl::UnimplementedError(StrCat("Subscription.", field, " is not supported yet"));
+  };
+  if (value.enable_message_ordering) return no("enable_message_ordering");
+  if (value.retain_acked_messages) return no("retain_acked_messages");
+  if (value.detached) return no("detached");
+  if (!value.filter.empty()) return no("filter");
+  if (pubsub::RetentionOf(value) != pubsub::kRetentionDefault) return no("message_retention_duration");
+  if (pubsub::ExpirationOf(value) != pubsub::kExpirationDefault) return no("expiration_policy");
+  if (value.dead_letter_policy) return no("dead_letter_policy");
+  if (value.retry_policy) return no("retry_policy");
+  return absl::OkStatus();
+}
+
 Slices Whole(std::string text) { return Slices{Bytes(std::move(text))}; }
 
 }  // namespace
@@ -53,6 +76,7 @@ void Broker::Impl::CreateTopic(CallId call, pubsub::Topic topic, Actions& out) {
   if (const auto parsed = pubsub::ParseName(topic.name, "topics"); !parsed.ok())
     return Reply(call, parsed.status(), out);
   if (absl::Status status = CheckLabels(topic.labels); !status.ok()) return Reply(call, std::move(status), out);
+  if (absl::Status status = CheckServed(topic); !status.ok()) return Reply(call, std::move(status), out);
   if (catalog_.FindTopic(topic.name) != nullptr) return Reply(call, ResourceExists(topic.name), out);
   const Incarnation id = catalog_.NextIncarnation();
   if (absl::Status status = catalog_.AddTopic(id, topic); !status.ok()) return Reply(call, std::move(status), out);
@@ -67,6 +91,7 @@ void Broker::Impl::CreateSubscription(CallId call, pubsub::Subscription value, A
     return Reply(call, parsed.status(), out);
   }
   if (absl::Status status = CheckLabels(value.labels); !status.ok()) return Reply(call, std::move(status), out);
+  if (absl::Status status = CheckServed(value); !status.ok()) return Reply(call, std::move(status), out);
   const absl::StatusOr<int32_t> ack_deadline = AckDeadlineFor(value);
   if (!ack_deadline.ok()) return Reply(call, ack_deadline.status(), out);
   value.ack_deadline_seconds = *ack_deadline;

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/check.h"
+#include "base/text.h"
 #include "broker/errors.h"
 #include "broker/impl.h"
 
@@ -77,6 +78,17 @@ void Broker::Impl::OnCall(Instant now, CallId call, pubsub::Method method, pubsu
       auto& modify = std::get<pubsub::ModifyAckDeadlineRequest>(request);
       return ModifyAckDeadlineCall(now, call, modify, out);
     }
+    case Method::kUpdateTopic:
+    case Method::kUpdateSubscription:
+    case Method::kDetachSubscription:
+    case Method::kCreateSnapshot:
+    case Method::kGetSnapshot:
+    case Method::kListSnapshots:
+    case Method::kListTopicSnapshots:
+    case Method::kUpdateSnapshot:
+    case Method::kDeleteSnapshot:
+    case Method::kSeek:
+      return Reply(call, absl::UnimplementedError(StrCat(pubsub::MethodPath(method), " is not supported yet")), out);
     case Method::kStreamingPull: break;
   }
   HOPGAP_CHECK(false, "StreamingPull is no unary call");

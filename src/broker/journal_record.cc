@@ -27,6 +27,12 @@ enum class RecordType : uint64_t {
   kNacked,
   kLeaseLength,
   kCleanStop,
+  kTopicUpdated,
+  kSubscriptionUpdated,
+  kSubscriptionDetached,
+  kSnapshotCreated,
+  kSnapshotUpdated,
+  kSnapshotDeleted,
 };
 constexpr uint32_t kType = 1;
 constexpr uint32_t kOwner = 2;   // incarnation of the topic or subscription
@@ -35,6 +41,7 @@ constexpr uint32_t kNumber = 4;  // first sequence, bound or length
 constexpr uint32_t kTopic = 5;
 constexpr uint32_t kSendBound = 6;
 constexpr uint32_t kCeiling = 7;
+constexpr uint32_t kRanges = 8;  // packed: how far from the end of the last one, how long, ...
 
 // Inside a delivery or a lease.
 constexpr uint32_t kSequence = 1;
@@ -73,12 +80,26 @@ Slices EncodeNumber(RecordType type, Incarnation owner, uint64_t number) {
   return Whole(std::move(out));
 }
 
-struct Encoder {
-  Slices operator()(const TopicCreated& r) const {
-    std::string out = Head(RecordType::kTopicCreated, r.topic);
-    WireWriter(out).Text(kValue, pubsub::Encode(r.value));
-    return Whole(std::move(out));
+template <typename Value>
+Slices EncodeValue(RecordType type, Incarnation owner, const Value& value) {
+  std::string out = Head(type, owner);
+  WireWriter(out).Text(kValue, pubsub::Encode(value));
+  return Whole(std::move(out));
+}
+
+std::string EncodeRanges(const std::vector<SequenceRange>& ranges) {
+  std::string out;
+  Sequence last = 0;
+  for (const SequenceRange& range : ranges) {
+    WireWriter::AppendVarint(out, range.begin - last);
+    WireWriter::AppendVarint(out, range.end - range.begin);
+    last = range.end;
   }
+  return out;
+}
+
+struct Encoder {
+  Slices operator()(const TopicCreated& r) const { return EncodeValue(RecordType::kTopicCreated, r.topic, r.value); }
   Slices operator()(const TopicDeleted& r) const { return Whole(Head(RecordType::kTopicDeleted, r.topic)); }
   Slices operator()(const SubscriptionCreated& r) const {
     std::string out = Head(RecordType::kSubscriptionCreated, r.subscription);
@@ -126,6 +147,26 @@ struct Encoder {
     writer.Signed(kNumber, r.length.count());
     return Whole(std::move(out));
   }
+  Slices operator()(const TopicUpdated& r) const { return EncodeValue(RecordType::kTopicUpdated, r.topic, r.value); }
+  Slices operator()(const SubscriptionUpdated& r) const {
+    return EncodeValue(RecordType::kSubscriptionUpdated, r.subscription, r.value);
+  }
+  Slices operator()(const SubscriptionDetached& r) const {
+    return Whole(Head(RecordType::kSubscriptionDetached, r.subscription));
+  }
+  Slices operator()(const SnapshotCreated& r) const {
+    std::string out = Head(RecordType::kSnapshotCreated, r.snapshot);
+    WireWriter writer(out);
+    writer.Text(kValue, pubsub::Encode(r.value));
+    writer.Varint(kNumber, r.next);
+    writer.Varint(kTopic, r.topic);
+    writer.Text(kRanges, EncodeRanges(r.unacked));
+    return Whole(std::move(out));
+  }
+  Slices operator()(const SnapshotUpdated& r) const {
+    return EncodeValue(RecordType::kSnapshotUpdated, r.snapshot, r.value);
+  }
+  Slices operator()(const SnapshotDeleted& r) const { return Whole(Head(RecordType::kSnapshotDeleted, r.snapshot)); }
   Slices operator()(const CleanStop& r) const {
     std::string out = Head(RecordType::kCleanStop, 0);
     for (const CleanStop::Lease& lease : r.leases) {
@@ -144,6 +185,7 @@ struct Fields {
   uint64_t type = 0, owner = 0, number = 0, topic = 0, send_bound = 0;
   Duration ceiling{0};
   std::vector<std::string_view> values;
+  std::string_view ranges;
 };
 
 absl::StatusOr<Fields> ReadFields(std::string_view wire) {
@@ -158,6 +200,7 @@ absl::StatusOr<Fields> ReadFields(std::string_view wire) {
     if (field.Is(kSendBound, WireType::kVarint)) fields.send_bound = field.value;
     if (field.Is(kCeiling, WireType::kVarint)) fields.ceiling = Duration{field.AsSigned()};
     if (field.Is(kValue, WireType::kBytes)) fields.values.push_back(field.bytes);
+    if (field.Is(kRanges, WireType::kBytes)) fields.ranges = field.bytes;
   }
   if (!reader.ok()) return absl::DataLossError("journal record: malformed bytes");
   return fields;
@@ -200,17 +243,70 @@ absl::Status CheckOneValue(const Fields& fields) {
       StrCat("journal record of type ", fields.type, " has ", fields.values.size(), " values instead of one"));
 }
 
-absl::StatusOr<Record> ReadTopicCreated(const Fields& fields) {
+// The one value, read by `decode`.
+template <typename Decoder>
+auto ReadValue(const Fields& fields, Decoder decode) -> decltype(decode(std::string_view{})) {
   if (absl::Status status = CheckOneValue(fields); !status.ok()) return status;
-  absl::StatusOr<pubsub::Topic> value = pubsub::DecodeTopic(fields.values[0]);
+  auto value = decode(fields.values[0]);
   if (!value.ok()) return absl::DataLossError(StrCat("journal record: ", MessageOf(value.status())));
+  return value;
+}
+
+absl::StatusOr<Record> ReadTopicCreated(const Fields& fields) {
+  absl::StatusOr<pubsub::Topic> value = ReadValue(fields, pubsub::DecodeTopic);
+  if (!value.ok()) return value.status();
   return Record(TopicCreated{.topic = fields.owner, .value = *std::move(value)});
 }
 
+absl::StatusOr<Record> ReadTopicUpdated(const Fields& fields) {
+  absl::StatusOr<pubsub::Topic> value = ReadValue(fields, pubsub::DecodeTopic);
+  if (!value.ok()) return value.status();
+  return Record(TopicUpdated{.topic = fields.owner, .value = *std::move(value)});
+}
+
+absl::StatusOr<Record> ReadSubscriptionUpdated(const Fields& fields) {
+  absl::StatusOr<pubsub::Subscription> value = ReadValue(fields, pubsub::DecodeSubscription);
+  if (!value.ok()) return value.status();
+  return Record(SubscriptionUpdated{.subscription = fields.owner, .value = *std::move(value)});
+}
+
+absl::StatusOr<Record> ReadSnapshotUpdated(const Fields& fields) {
+  absl::StatusOr<pubsub::Snapshot> value = ReadValue(fields, pubsub::DecodeSnapshot);
+  if (!value.ok()) return value.status();
+  return Record(SnapshotUpdated{.snapshot = fields.owner, .value = *std::move(value)});
+}
+
+absl::StatusOr<std::vector<SequenceRange>> ReadRanges(std::string_view packed, Sequence limit) {
+  std::vector<SequenceRange> ranges;
+  Sequence last = 0;
+  while (!packed.empty()) {
+    uint64_t gap = 0, length = 0;
+    const bool read = pubsub::TakeVarint(packed, gap) && pubsub::TakeVarint(packed, length);
+    // Each is below the limit, so no sum can wrap.
+    if (!read || length == 0 || (gap == 0 && !ranges.empty()) || gap > limit - last || length > limit - last - gap) {
+      return absl::DataLossError("journal record: malformed ranges");
+    }
+    ranges.push_back({last + gap, last + gap + length});
+    last = ranges.back().end;
+  }
+  return ranges;
+}
+
+absl::StatusOr<Record> ReadSnapshotCreated(const Fields& fields) {
+  absl::StatusOr<pubsub::Snapshot> value = ReadValue(fields, pubsub::DecodeSnapshot);
+  if (!value.ok()) return value.status();
+  absl::StatusOr<std::vector<SequenceRange>> unacked = ReadRanges(fields.ranges, fields.number);
+  if (!unacked.ok()) return unacked.status();
+  return Record(SnapshotCreated{.snapshot = fields.owner,
+                                .topic = fields.topic,
+                                .next = fields.number,
+                                .unacked = *std::move(unacked),
+                                .value = *std::move(value)});
+}
+
 absl::StatusOr<Record> ReadSubscriptionCreated(const Fields& fields) {
-  if (absl::Status status = CheckOneValue(fields); !status.ok()) return status;
-  absl::StatusOr<pubsub::Subscription> value = pubsub::DecodeSubscription(fields.values[0]);
-  if (!value.ok()) return absl::DataLossError(StrCat("journal record: ", MessageOf(value.status())));
+  absl::StatusOr<pubsub::Subscription> value = ReadValue(fields, pubsub::DecodeSubscription);
+  if (!value.ok()) return value.status();
   return Record(SubscriptionCreated{.subscription = fields.owner,
                                     .topic = fields.topic,
                                     .first = fields.number,
@@ -272,6 +368,12 @@ absl::StatusOr<Record> DecodeRecord(Bytes wire) {
     case RecordType::kNacked: return WithDeliveries<Nacked>(*fields);
     case RecordType::kLeaseLength: return ReadLeaseLength(*fields);
     case RecordType::kCleanStop: return ReadCleanStop(*fields);
+    case RecordType::kTopicUpdated: return ReadTopicUpdated(*fields);
+    case RecordType::kSubscriptionUpdated: return ReadSubscriptionUpdated(*fields);
+    case RecordType::kSubscriptionDetached: return Record(SubscriptionDetached{.subscription = fields->owner});
+    case RecordType::kSnapshotCreated: return ReadSnapshotCreated(*fields);
+    case RecordType::kSnapshotUpdated: return ReadSnapshotUpdated(*fields);
+    case RecordType::kSnapshotDeleted: return Record(SnapshotDeleted{.snapshot = fields->owner});
   }
   return absl::DataLossError(StrCat("journal record of unknown type ", fields->type));
 }

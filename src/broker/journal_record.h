@@ -93,8 +93,45 @@ struct CleanStop {
   std::vector<Lease> leases;
 };
 
-using Record = std::variant<TopicCreated, TopicDeleted, SubscriptionCreated, SubscriptionDeleted, Published, Acked,
-                            Redelivered, SendBoundRaised, LeaseCeilingRaised, Nacked, LeaseLength, CleanStop>;
+// The whole value as it is from now on.
+struct TopicUpdated {
+  Incarnation topic;
+  pubsub::Topic value;
+};
+struct SubscriptionUpdated {
+  Incarnation subscription;
+  pubsub::Subscription value;
+};
+// Its backlog is gone, and it gets nothing any more.
+struct SubscriptionDetached {
+  Incarnation subscription;
+};
+struct SequenceRange {
+  Sequence begin;
+  Sequence end;  // not in it
+  friend bool operator==(const SequenceRange&, const SequenceRange&) = default;
+};
+// The ack state of a subscription at that moment: `unacked` was not finished
+// with, every other sequence below `next` was, and what came later is unacked.
+struct SnapshotCreated {
+  Incarnation snapshot;
+  Incarnation topic;
+  Sequence next;                       // of the topic
+  std::vector<SequenceRange> unacked;  // rising, apart from each other, below `next`
+  pubsub::Snapshot value;
+};
+struct SnapshotUpdated {
+  Incarnation snapshot;
+  pubsub::Snapshot value;
+};
+struct SnapshotDeleted {
+  Incarnation snapshot;
+};
+
+using Record =
+    std::variant<TopicCreated, TopicDeleted, SubscriptionCreated, SubscriptionDeleted, Published, Acked, Redelivered,
+                 SendBoundRaised, LeaseCeilingRaised, Nacked, LeaseLength, CleanStop, TopicUpdated, SubscriptionUpdated,
+                 SubscriptionDetached, SnapshotCreated, SnapshotUpdated, SnapshotDeleted>;
 
 // Message bodies are slices of their own: nothing is copied.
 pubsub::Slices EncodeRecord(const Record& record);

@@ -14,15 +14,28 @@ absl::StatusOr<Record> Decode(std::string wire) { return DecodeRecord(pubsub::By
 
 // One of every type, with every field set.
 std::vector<Record> OneOfEach() {
+  pubsub::Topic topic;
+  topic.name = World::Topic("top");
+  topic.labels = {{"k", "v"}};
+  topic.message_retention_duration = 600s;
+  pubsub::Snapshot snapshot;
+  snapshot.name = "projects/p/snapshots/snap";
+  snapshot.topic = topic.name;
+  snapshot.expire_time = WallTime{5s};
+  snapshot.labels = {{"k", "v"}};
   pubsub::Subscription subscription;
   subscription.name = World::Sub("sub");
   subscription.topic = World::Topic("top");
   subscription.ack_deadline_seconds = 60;
   subscription.labels = {{"k", "v"}};
   subscription.enable_exactly_once_delivery = true;
+  subscription.enable_message_ordering = true;
+  subscription.filter = "attributes:a";
+  subscription.dead_letter_policy = {World::Topic("dead"), 5};
+  subscription.retry_policy = {10s, 20s};
   const std::vector<AckedDelivery> deliveries{{0, 1}, {~0ull, ~0u}};
   return {
-      TopicCreated{.topic = 1, .value = {.name = World::Topic("top"), .labels = {{"k", "v"}}, .unknown = {}}},
+      TopicCreated{.topic = 1, .value = topic},
       TopicDeleted{.topic = ~0ull},
       SubscriptionCreated{
           .subscription = 2, .topic = 1, .first = 3, .send_bound = 4, .lease_ceiling = 60s, .value = subscription},
@@ -41,6 +54,14 @@ std::vector<Record> OneOfEach() {
       CleanStop{.leases = {{.subscription = 2, .delivery = {5, 6}, .remaining = 7s},
                            {.subscription = 3, .delivery = {0, 1}, .remaining = 1ns}}},
       CleanStop{},
+      TopicUpdated{.topic = 1, .value = topic},
+      SubscriptionUpdated{.subscription = 2, .value = subscription},
+      SubscriptionDetached{.subscription = 2},
+      SnapshotCreated{
+          .snapshot = 4, .topic = 1, .next = ~0ull, .unacked = {{0, 1}, {5, 6}, {7, ~0ull}}, .value = snapshot},
+      SnapshotCreated{.snapshot = 5, .topic = 1, .next = 0, .unacked = {}, .value = snapshot},
+      SnapshotUpdated{.snapshot = 4, .value = snapshot},
+      SnapshotDeleted{.snapshot = 4},
   };
 }
 
@@ -91,6 +112,29 @@ TEST(JournalRecordTest, FieldsComeBackAsTheyWere) {
   EXPECT_EQ(stop.leases[1].remaining, 1ns);
 }
 
+TEST(JournalRecordTest, ASnapshotComesBackWithItsRanges) {
+  const auto records = OneOfEach();
+  const auto snapshot = std::get<SnapshotCreated>(*Decode(Wire(records[17])));
+  EXPECT_EQ(snapshot.snapshot, 4u);
+  EXPECT_EQ(snapshot.topic, 1u);
+  EXPECT_EQ(snapshot.next, ~0ull);
+  EXPECT_THAT(snapshot.unacked, ElementsAre(SequenceRange{0, 1}, SequenceRange{5, 6}, SequenceRange{7, ~0ull}));
+  EXPECT_EQ(snapshot.value.expire_time, WallTime{5s});
+  const auto updated = std::get<SubscriptionUpdated>(*Decode(Wire(records[15])));
+  EXPECT_EQ(updated.value.filter, "attributes:a");
+  EXPECT_TRUE(updated.value.enable_message_ordering);
+}
+
+// Ranges that overlap, are empty, or go beyond the snapshot's end.
+TEST(JournalRecordTest, ASnapshotWithBadRangesIsAnError) {
+  for (const std::vector<SequenceRange>& bad : std::vector<std::vector<SequenceRange>>{
+           {{0, 11}}, {{3, 3}}, {{11, 12}}, {{0, 2}, {2, 3}}, {{5, 6}, {3, 4}}, {{0, 2}, {8, 12}}}) {
+    EXPECT_THAT(
+        Decode(Wire(SnapshotCreated{.snapshot = 4, .topic = 1, .next = 10, .unacked = bad, .value = {}})).status(),
+        HasCode(absl::StatusCode::kDataLoss));
+  }
+}
+
 TEST(JournalRecordTest, UnknownFieldsAreSkipped) {
   for (const Record& record : OneOfEach()) {
     const std::string wire = Wire(record);
@@ -105,7 +149,7 @@ TEST(JournalRecordTest, UnknownFieldsAreSkipped) {
 }
 
 TEST(JournalRecordTest, UnknownTypesAreAnError) {
-  for (uint64_t type : {0u, 13u, 1000u}) {
+  for (uint64_t type : {0u, 19u, 1000u}) {
     std::string wire;
     pubsub::WireWriter(wire).Varint(1, type);
     EXPECT_THAT(Decode(wire).status(), HasCode(absl::StatusCode::kDataLoss));

@@ -144,4 +144,12 @@ absl::Status Replayer::Apply(CleanStop& record) {
   return absl::OkStatus();
 }
 
+// Nothing writes these yet.
+absl::Status Replayer::Apply(TopicUpdated&) { return absl::DataLossError("journal: no updates yet"); }
+absl::Status Replayer::Apply(SubscriptionUpdated&) { return absl::DataLossError("journal: no updates yet"); }
+absl::Status Replayer::Apply(SubscriptionDetached&) { return absl::DataLossError("journal: no detaching yet"); }
+absl::Status Replayer::Apply(SnapshotCreated&) { return absl::DataLossError("journal: no snapshots yet"); }
+absl::Status Replayer::Apply(SnapshotUpdated&) { return absl::DataLossError("journal: no snapshots yet"); }
+absl::Status Replayer::Apply(SnapshotDeleted&) { return absl::DataLossError("journal: no snapshots yet"); }
+
 }  // namespace hopgap::broker

@@ -37,6 +37,12 @@ class Replayer {
   absl::Status Apply(Nacked& record);
   absl::Status Apply(LeaseLength& record);
   absl::Status Apply(CleanStop& record);
+  absl::Status Apply(TopicUpdated& record);
+  absl::Status Apply(SubscriptionUpdated& record);
+  absl::Status Apply(SubscriptionDetached& record);
+  absl::Status Apply(SnapshotCreated& record);
+  absl::Status Apply(SnapshotUpdated& record);
+  absl::Status Apply(SnapshotDeleted& record);
   absl::StatusOr<Subscription*> Find(Incarnation subscription);
 
   Catalog& catalog_;

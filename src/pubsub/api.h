@@ -12,6 +12,7 @@
 #include "base/time.h"
 #include "pubsub/bytes.h"
 #include "pubsub/message.h"
+#include "pubsub/requests.h"
 #include "pubsub/resources.h"
 
 // The calls of google.pubsub.v1 as values, with their wire form both ways. Used
@@ -25,11 +26,21 @@ enum class Method : uint8_t {
   kListTopics,
   kListTopicSubscriptions,
   kDeleteTopic,
+  kUpdateTopic,
+  kListTopicSnapshots,
+  kDetachSubscription,
   kPublish,
   kCreateSubscription,
   kGetSubscription,
   kListSubscriptions,
   kDeleteSubscription,
+  kUpdateSubscription,
+  kCreateSnapshot,
+  kGetSnapshot,
+  kListSnapshots,
+  kUpdateSnapshot,
+  kDeleteSnapshot,
+  kSeek,
   kPull,
   kAcknowledge,
   kModifyAckDeadline,
@@ -39,62 +50,16 @@ enum class Method : uint8_t {
 // "/google.pubsub.v1.Publisher/Publish" and back; nullopt for what is not served.
 std::string_view MethodPath(Method method);
 std::optional<Method> MethodFromPath(std::string_view path);
-// "Subscriber.Seek is not supported yet" for the calls of the published service
+// "IAMPolicy.GetIamPolicy is not supported yet" for the calls of the published service
 // that are not served; "no such method: ..." for the rest. Requires: `path` is
 // not served.
 std::string UnimplementedText(std::string_view path);
 
-struct NameRequest {
-  std::string name;
-};                    // Get*, Delete*: field 1
-struct ListRequest {  // field 1 is project or topic
-  std::string parent;
-  int32_t page_size = 0;
-  std::string page_token;
-};
-struct PublishRequest {
-  std::string topic;
-  std::vector<Message> messages;
-  size_t wire_size = 0;  // of the encoded request
-};
-struct PullRequest {
-  std::string subscription;
-  bool return_immediately = false;
-  int32_t max_messages = 0;
-};
-struct AcknowledgeRequest {
-  std::string subscription;
-  std::vector<std::string> ack_ids;
-  size_t wire_size = 0;
-};
-struct ModifyAckDeadlineRequest {
-  std::string subscription;
-  std::vector<std::string> ack_ids;
-  int32_t ack_deadline_seconds = 0;
-  size_t wire_size = 0;
-};
-struct StreamingPullRequest {
-  std::string subscription;
-  std::vector<std::string> ack_ids;
-  std::vector<int32_t> modify_deadline_seconds;
-  std::vector<std::string> modify_deadline_ack_ids;
-  int32_t stream_ack_deadline_seconds = 0;
-  std::string client_id;
-  int64_t max_outstanding_messages = 0;
-  int64_t max_outstanding_bytes = 0;
-  int64_t protocol_version = 0;
-};
-struct CreateTopicRequest {
-  Topic topic;
-};
-struct CreateSubscriptionRequest {
-  Subscription subscription;
-};
-
-// What a unary call carries; the alternative follows from the method (the four
-// Name and three List methods share one each).
+// What a unary call carries; the alternative follows from the method (Get*,
+// Delete* and Detach share NameRequest, the lists ListRequest).
 using Request = std::variant<CreateTopicRequest, CreateSubscriptionRequest, NameRequest, ListRequest, PublishRequest,
-                             PullRequest, AcknowledgeRequest, ModifyAckDeadlineRequest>;
+                             PullRequest, AcknowledgeRequest, ModifyAckDeadlineRequest, UpdateTopicRequest,
+                             UpdateSubscriptionRequest, UpdateSnapshotRequest, CreateSnapshotRequest, SeekRequest>;
 
 // InvalidArgument for malformed bytes; Unimplemented, naming the field, when a
 // known field asks for something that is not served. Unknown fields are
@@ -131,6 +96,7 @@ Slices EncodePullResponse(const std::vector<ReceivedMessage>& messages);
 Bytes EncodePublishResponse(const std::vector<std::string>& message_ids);
 Bytes EncodeTopics(const std::vector<Topic>& topics, std::string_view next_page_token);
 Bytes EncodeSubscriptions(const std::vector<Subscription>& subscriptions, std::string_view next_page_token);
+Bytes EncodeSnapshots(const std::vector<Snapshot>& snapshots, std::string_view next_page_token);
 Bytes EncodeNames(const std::vector<std::string>& names, std::string_view next_page_token);
 Slices Encode(const PublishRequest& request);
 Bytes Encode(const PullRequest& request);
@@ -139,6 +105,11 @@ Bytes Encode(const ModifyAckDeadlineRequest& request);
 Bytes Encode(const StreamingPullRequest& request);
 Bytes Encode(const NameRequest& request);
 Bytes Encode(const ListRequest& request);
+Bytes Encode(const UpdateTopicRequest& request);
+Bytes Encode(const UpdateSubscriptionRequest& request);
+Bytes Encode(const UpdateSnapshotRequest& request);
+Bytes Encode(const CreateSnapshotRequest& request);
+Bytes Encode(const SeekRequest& request);
 
 absl::StatusOr<StreamingPullResponse> DecodeStreamingPullResponse(Bytes wire);
 absl::StatusOr<std::vector<ReceivedMessage>> DecodePullResponse(Bytes wire);

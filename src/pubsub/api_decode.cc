@@ -5,6 +5,7 @@
 #include "pubsub/api.h"
 #include "pubsub/api_fields.h"
 #include "pubsub/codec.h"
+#include "pubsub/served_fields.h"
 
 namespace hopgap::pubsub {
 namespace {
@@ -119,6 +120,80 @@ absl::Status Read(const Bytes& wire, CreateSubscriptionRequest& out) {
   return subscription.status();
 }
 
+absl::Status ReadMask(std::string_view wire, UpdateMask& out) {
+  constexpr std::string_view kType = "FieldMask";
+  return ForEachField(kType, wire, [&](const WireField& field) {
+    return TagOf(field) == AsBytes(fields::field_mask::kPaths) ? AddText(kType, field, out) : absl::OkStatus();
+  });
+}
+
+// The three updates look alike. A resource that comes in several pieces is
+// merged, as protobuf does: that is reading the pieces one after the other.
+template <typename Resource, typename Decoder>
+absl::Status ReadUpdate(std::string_view type, const Bytes& wire, Decoder decode, Resource& resource,
+                        UpdateMask& mask) {
+  using namespace fields::update_request;
+  std::string pieces;
+  absl::Status status = ForEachField(type, wire.view(), [&](const WireField& field) {
+    switch (TagOf(field)) {
+      case AsBytes(kResource): pieces.append(field.bytes); break;
+      case AsBytes(kUpdateMask): return ReadMask(field.bytes, mask);
+    }
+    return absl::OkStatus();
+  });
+  if (!status.ok()) return status;
+  absl::StatusOr<Resource> read = decode(pieces);
+  if (read.ok()) resource = *std::move(read);
+  return read.status();
+}
+
+absl::Status Read(const Bytes& wire, UpdateTopicRequest& out) {
+  return ReadUpdate("UpdateTopicRequest", wire, DecodeTopic, out.topic, out.update_mask);
+}
+
+absl::Status Read(const Bytes& wire, UpdateSubscriptionRequest& out) {
+  return ReadUpdate("UpdateSubscriptionRequest", wire, DecodeSubscription, out.subscription, out.update_mask);
+}
+
+absl::Status Read(const Bytes& wire, UpdateSnapshotRequest& out) {
+  return ReadUpdate("UpdateSnapshotRequest", wire, DecodeSnapshot, out.snapshot, out.update_mask);
+}
+
+absl::Status Read(const Bytes& wire, CreateSnapshotRequest& out) {
+  using namespace fields::create_snapshot_request;
+  constexpr std::string_view kType = "CreateSnapshotRequest";
+  std::string unknown;
+  absl::Status status = ForEachField(kType, wire.view(), [&](const WireField& field) {
+    switch (TagOf(field)) {
+      case AsBytes(kName): return ReadText(kType, field, out.name);
+      case AsBytes(kSubscription): return ReadText(kType, field, out.subscription);
+      case AsBytes(kLabels): return codec::ReadMapEntry(kType, field, out.labels);
+    }
+    unknown.append(field.whole);
+    return absl::OkStatus();
+  });
+  return status.ok() ? CheckCreateSnapshotFields(unknown) : status;
+}
+
+// Of a oneof the last member counts.
+absl::Status Read(const Bytes& wire, SeekRequest& out) {
+  using namespace fields::seek_request;
+  constexpr std::string_view kType = "SeekRequest";
+  return ForEachField(kType, wire.view(), [&](const WireField& field) {
+    switch (TagOf(field)) {
+      case AsBytes(kSubscription): return ReadText(kType, field, out.subscription);
+      case AsBytes(kTime): {
+        std::optional<WallTime> time;
+        absl::Status status = codec::ReadTimestamp(kType, "time", field, time);
+        if (status.ok()) out.target = *time;
+        return status;
+      }
+      case AsBytes(kSnapshot): return ReadText(kType, field, out.target.emplace<std::string>());
+    }
+    return absl::OkStatus();
+  });
+}
+
 template <typename Call>
 absl::StatusOr<Request> Decode(const Bytes& wire) {
   Call call;
@@ -136,10 +211,20 @@ absl::StatusOr<Request> DecodeRequest(Method method, Bytes wire) {
     case Method::kGetTopic:
     case Method::kDeleteTopic:
     case Method::kGetSubscription:
-    case Method::kDeleteSubscription: return Decode<NameRequest>(wire);
+    case Method::kDeleteSubscription:
+    case Method::kDetachSubscription:
+    case Method::kGetSnapshot:
+    case Method::kDeleteSnapshot: return Decode<NameRequest>(wire);
     case Method::kListTopics:
     case Method::kListTopicSubscriptions:
-    case Method::kListSubscriptions: return Decode<ListRequest>(wire);
+    case Method::kListTopicSnapshots:
+    case Method::kListSubscriptions:
+    case Method::kListSnapshots: return Decode<ListRequest>(wire);
+    case Method::kUpdateTopic: return Decode<UpdateTopicRequest>(wire);
+    case Method::kUpdateSubscription: return Decode<UpdateSubscriptionRequest>(wire);
+    case Method::kUpdateSnapshot: return Decode<UpdateSnapshotRequest>(wire);
+    case Method::kCreateSnapshot: return Decode<CreateSnapshotRequest>(wire);
+    case Method::kSeek: return Decode<SeekRequest>(wire);
     case Method::kPublish: return Decode<PublishRequest>(wire);
     case Method::kPull: return Decode<PullRequest>(wire);
     case Method::kAcknowledge: return Decode<AcknowledgeRequest>(wire);

@@ -113,6 +113,13 @@ Bytes EncodeSubscriptions(const std::vector<Subscription>& subscriptions, std::s
   return EncodePage(items, next_page_token);
 }
 
+Bytes EncodeSnapshots(const std::vector<Snapshot>& snapshots, std::string_view next_page_token) {
+  std::vector<std::string> items;
+  items.reserve(snapshots.size());
+  for (const Snapshot& snapshot : snapshots) items.push_back(Encode(snapshot));
+  return EncodePage(items, next_page_token);
+}
+
 Bytes EncodeNames(const std::vector<std::string>& names, std::string_view next_page_token) {
   return EncodePage(names, next_page_token);
 }
@@ -185,6 +192,47 @@ Bytes Encode(const ListRequest& request) {
   WriteText(out, kParent, request.parent);
   WriteSigned(out, kPageSize, request.page_size);
   WriteText(out, kPageToken, request.page_token);
+  return Bytes(std::move(out));
+}
+
+namespace {
+
+Bytes EncodeUpdate(std::string_view resource, const UpdateMask& mask) {
+  using namespace fields::update_request;
+  std::string out, paths;
+  WriteTexts(paths, fields::field_mask::kPaths, mask);
+  WireWriter writer(out);
+  writer.Text(kResource, resource);
+  writer.Text(kUpdateMask, paths);
+  return Bytes(std::move(out));
+}
+
+}  // namespace
+
+Bytes Encode(const UpdateTopicRequest& request) { return EncodeUpdate(Encode(request.topic), request.update_mask); }
+Bytes Encode(const UpdateSubscriptionRequest& request) {
+  return EncodeUpdate(Encode(request.subscription), request.update_mask);
+}
+Bytes Encode(const UpdateSnapshotRequest& request) {
+  return EncodeUpdate(Encode(request.snapshot), request.update_mask);
+}
+
+Bytes Encode(const CreateSnapshotRequest& request) {
+  using namespace fields::create_snapshot_request;
+  std::string out;
+  WriteText(out, kName, request.name);
+  WriteText(out, kSubscription, request.subscription);
+  codec::WriteMap(out, kLabels, request.labels);
+  return Bytes(std::move(out));
+}
+
+Bytes Encode(const SeekRequest& request) {
+  using namespace fields::seek_request;
+  std::string out;
+  WriteText(out, kSubscription, request.subscription);
+  if (const auto* time = std::get_if<WallTime>(&request.target)) codec::WriteTimestamp(out, kTime, *time);
+  // A oneof's member is set by being there, also when it is empty.
+  if (const auto* name = std::get_if<std::string>(&request.target)) WireWriter(out).Text(kSnapshot, *name);
   return Bytes(std::move(out));
 }
 

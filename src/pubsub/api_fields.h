@@ -33,6 +33,19 @@ namespace modify_ack_deadline_request {
 // 2 was a single ack id, long ago.
 inline constexpr uint32_t kSubscription = 1, kAckDeadlineSeconds = 3, kAckIds = 4;
 }  // namespace modify_ack_deadline_request
+// UpdateTopic, UpdateSubscription, UpdateSnapshot.
+namespace update_request {
+inline constexpr uint32_t kResource = 1, kUpdateMask = 2;
+}
+namespace field_mask {
+inline constexpr uint32_t kPaths = 1;
+}
+namespace create_snapshot_request {
+inline constexpr uint32_t kName = 1, kSubscription = 2, kLabels = 3;
+}
+namespace seek_request {
+inline constexpr uint32_t kSubscription = 1, kTime = 2, kSnapshot = 3;
+}
 namespace streaming_pull_request {
 inline constexpr uint32_t kSubscription = 1, kAckIds = 2, kModifyDeadlineSeconds = 3, kModifyDeadlineAckIds = 4,
                           kStreamAckDeadlineSeconds = 5, kClientId = 6, kMaxOutstandingMessages = 7,

@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "pubsub/timestamp.h"
+
 namespace hopgap::pubsub::codec {
 namespace {
 
@@ -35,6 +37,23 @@ absl::Status ReadMapEntry(std::string_view type, const WireField& field, std::ma
   return status;
 }
 
+absl::Status ReadDuration(std::string_view type, std::string_view name, const WireField& field,
+                          std::optional<Duration>& out) {
+  TimeParts parts = ToTimeParts(out.value_or(Duration{0}));
+  if (!ReadTimeParts(field.bytes, parts)) return Malformed(type, name);
+  out = ToDuration(parts);
+  return out ? absl::OkStatus() : Malformed(type, StrCat(name, " is no duration that can be kept"));
+}
+
+absl::Status ReadTimestamp(std::string_view type, std::string_view name, const WireField& field,
+                           std::optional<WallTime>& out) {
+  TimeParts parts;
+  if (out) parts = ToTimeParts(*out);
+  if (!ReadTimeParts(field.bytes, parts)) return Malformed(type, name);
+  out = ToNearestWallTime(parts);
+  return out ? absl::OkStatus() : Malformed(type, StrCat(name, " is no timestamp"));
+}
+
 void WriteText(std::string& out, uint32_t number, std::string_view value) {
   if (!value.empty()) WireWriter(out).Text(number, value);
 }
@@ -49,6 +68,14 @@ void WriteBool(std::string& out, uint32_t number, bool value) {
 
 void WriteTexts(std::string& out, uint32_t number, const std::vector<std::string>& values) {
   for (const std::string& value : values) WireWriter(out).Text(number, value);
+}
+
+void WriteDuration(std::string& out, uint32_t number, std::optional<Duration> value) {
+  if (value) WireWriter(out).Text(number, EncodeTimeParts(ToTimeParts(*value)));
+}
+
+void WriteTimestamp(std::string& out, uint32_t number, std::optional<WallTime> value) {
+  if (value) WireWriter(out).Text(number, EncodeTimeParts(ToTimeParts(*value)));
 }
 
 // Protobuf writes both parts of an entry, also when they are empty.

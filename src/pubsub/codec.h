@@ -4,11 +4,13 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "base/text.h"
+#include "base/time.h"
 #include "pubsub/wire.h"
 
 // Private to this room: what the readers and writers of api.h and resources.h
@@ -42,12 +44,24 @@ absl::Status AddText(std::string_view type, const WireField& field, std::vector<
 // One entry of a map<string, string>; a repeated key replaces.
 absl::Status ReadMapEntry(std::string_view type, const WireField& field, std::map<std::string, std::string>& out);
 
+// A google.protobuf.Duration or Timestamp. Several occurrences merge.
+// InvalidArgument for malformed bytes; for a Duration outside +-292 years; for a
+// Timestamp whose nanos are none. A Timestamp outside a WallTime's range (years
+// 1678 to 2262) becomes the nearest end of it: for ever, or never.
+absl::Status ReadDuration(std::string_view type, std::string_view name, const WireField& field,
+                          std::optional<Duration>& out);
+absl::Status ReadTimestamp(std::string_view type, std::string_view name, const WireField& field,
+                           std::optional<WallTime>& out);
+
 // Proto3 leaves a default value out.
 void WriteText(std::string& out, uint32_t number, std::string_view value);
 void WriteSigned(std::string& out, uint32_t number, int64_t value);
 void WriteBool(std::string& out, uint32_t number, bool value);
 void WriteTexts(std::string& out, uint32_t number, const std::vector<std::string>& values);
 void WriteMap(std::string& out, uint32_t number, const std::map<std::string, std::string>& values);
+// A message counts as set by being there, so one of zero is written.
+void WriteDuration(std::string& out, uint32_t number, std::optional<Duration> value);
+void WriteTimestamp(std::string& out, uint32_t number, std::optional<WallTime> value);
 
 // What a bytes field of this size takes, with a tag of one byte.
 inline size_t SizeInField(size_t size) { return 1 + VarintSize(size) + size; }

@@ -25,6 +25,7 @@ std::string AsText(const Slices& slices) { return Join(slices); }
 std::string AsText(std::string text) { return text; }
 
 std::string Rewritten(const CreateTopicRequest& request) { return Encode(request.topic); }
+// (topic_message_retention_duration is read and dropped.)
 std::string Rewritten(const CreateSubscriptionRequest& request) { return Encode(request.subscription); }
 template <typename Value>
 std::string Rewritten(const Value& value) {
@@ -122,8 +123,16 @@ std::vector<Subject> Subjects() {
     if (method == Method::kCreateSubscription) {
       seed = Wire(
           "0a 01 's' 12 01 't' 22 00 28 0a 42 04 08 80 f5 24 4a 06 0a 01 'a' 12 01 '1'"
-          "5a 07 0a 05 08 80 bd a3 01 80 01 01 98 01 01");
+          "5a 07 0a 05 08 80 bd a3 01 80 01 01 98 01 01"
+          "6a 05 0a 01 'd' 10 05 72 0c 0a 08 08 01 10 80 ca b5 ee 01 12 00 62 02 'fi' 8a 01 02 08 05");
     }
+    if (method == Method::kUpdateTopic) seed = Wire("0a 0a 0a 01 't' 2a 01 'k' 42 02 08 05 12 08 0a 06 'labels'");
+    if (method == Method::kUpdateSubscription) {
+      seed = Wire("0a 0e 0a 01 's' 5a 06 0a 04 08 80 a3 05 ba 01 00 12 08 0a 01 'a' 0a 03 'b.c' 0a 02 50 01");
+    }
+    if (method == Method::kUpdateSnapshot) seed = Wire("0a 09 0a 01 's' 1a 04 08 05 10 07 12 04 0a 02 'ab'");
+    if (method == Method::kCreateSnapshot) seed = Wire("0a 01 'n' 12 01 's' 1a 06 0a 01 'a' 12 01 '1'");
+    if (method == Method::kSeek) seed = Wire("0a 01 's' 12 04 08 05 10 07");
     subjects.push_back({std::string(MethodPath(method)), RequestReader(method), seed});
   }
   subjects.push_back({"StreamingPullRequest",
@@ -137,6 +146,8 @@ std::vector<Subject> Subjects() {
   subjects.push_back({"PubsubMessage", ReadMessage, message});
   subjects.push_back({"Topic", [](const Bytes& input) { return Again(DecodeTopic(input.view())); },
                       Wire("0a 01 't' 12 06 0a 01 'a' 12 01 '1' 32 02 0a 00 48 01")});
+  subjects.push_back({"Snapshot", [](const Bytes& input) { return Again(DecodeSnapshot(input.view())); },
+                      Wire("0a 01 'n' 12 01 't' 1a 04 08 05 10 01 22 06 0a 01 'a' 12 01 '1' a0 06 05")});
   subjects.push_back({"Subscription", [](const Bytes& input) { return Again(DecodeSubscription(input.view())); },
                       Wire("0a 01 's' 12 01 't' 28 d8 04 4a 06 0a 01 'a' 12 01 '1' 62 01 'f' 80 01 01")});
   subjects.push_back({"google.rpc.Status", ReadErrorDetails,

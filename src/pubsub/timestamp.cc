@@ -37,6 +37,25 @@ std::optional<WallTime> ToWallTime(const TimeParts& parts) {
   return WallTime{Duration{parts.seconds * kNanosPerSecond + parts.nanos}};
 }
 
+std::optional<WallTime> ToNearestWallTime(const TimeParts& parts) {
+  if (parts.nanos < 0 || parts.nanos >= kNanosPerSecond) return std::nullopt;
+  if (parts.seconds < -kSecondsMax) return WallTime::min();
+  if (parts.seconds > kSecondsMax) return WallTime::max();
+  return ToWallTime(parts);
+}
+
+std::optional<Duration> ToDuration(const TimeParts& parts) {
+  if (parts.nanos <= -kNanosPerSecond || parts.nanos >= kNanosPerSecond) return std::nullopt;
+  if (parts.seconds < -kSecondsMax || parts.seconds > kSecondsMax) return std::nullopt;
+  if ((parts.seconds > 0 && parts.nanos < 0) || (parts.seconds < 0 && parts.nanos > 0)) return std::nullopt;
+  return Duration{parts.seconds * kNanosPerSecond + parts.nanos};
+}
+
+TimeParts ToTimeParts(Duration length) {
+  const int64_t total = length.count();
+  return {total / kNanosPerSecond, static_cast<int32_t>(total % kNanosPerSecond)};
+}
+
 TimeParts ToTimeParts(WallTime at) {
   const int64_t total = ToNanos(at);
   TimeParts parts{total / kNanosPerSecond, static_cast<int32_t>(total % kNanosPerSecond)};

@@ -26,6 +26,13 @@ std::string EncodeTimeParts(const TimeParts& parts);
 
 // nullopt if `parts` is no valid Timestamp or outside a WallTime's range.
 std::optional<WallTime> ToWallTime(const TimeParts& parts);
+// The same with the nearest end of the range for what is outside it; nullopt
+// only for nanos that no Timestamp has.
+std::optional<WallTime> ToNearestWallTime(const TimeParts& parts);
+// nullopt if `parts` is no valid Duration (both parts have one sign) or does not
+// fit ours.
+std::optional<Duration> ToDuration(const TimeParts& parts);
 TimeParts ToTimeParts(WallTime at);  // nanos count forward, also before 1970
+TimeParts ToTimeParts(Duration length);
 
 }  // namespace hopgap::pubsub
