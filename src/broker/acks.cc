@@ -22,13 +22,24 @@ std::vector<LeaseRequest::Item> ItemsOf(std::vector<std::string>& ids) {
   std::vector<LeaseRequest::Item> items;
   items.reserve(ids.size());
   for (std::string& id : ids)
-    items.push_back({.text = std::move(id), .id = {}, .state = {}, .failed = false, .key = {}});
+    items.push_back({.text = std::move(id), .id = {}, .state = {}, .failed = false, .unordered = false, .key = {}});
   return items;
 }
 
 absl::Status CheckIds(const std::vector<std::string>& ids, size_t wire_size) {
   if (wire_size > pubsub::kAckRequestBytesMax) return PayloadTooLarge(pubsub::kAckRequestBytesMax);
   return ids.empty() ? NoAckIds() : absl::OkStatus();
+}
+
+std::string_view CodeOf(const LeaseRequest::Item& item) {
+  return item.unordered ? pubsub::kTransientUnordered : pubsub::kPermanentInvalidAckId;
+}
+
+// Within one request the order in which its ids stand does not matter.
+void SortInOrder(std::vector<LeaseRequest::Item>& items) {
+  std::stable_sort(items.begin(), items.end(), [](const LeaseRequest::Item& a, const LeaseRequest::Item& b) {
+    return (a.id ? a.id->sequence : 0) < (b.id ? b.id->sequence : 0);
+  });
 }
 
 // The answer to a call some of whose ids failed. Clients disagree on ids that
@@ -38,7 +49,7 @@ absl::Status CheckIds(const std::vector<std::string>& ids, size_t wire_size) {
 std::pair<absl::Status, std::string> FailureOf(const LeaseRequest& request) {
   pubsub::AckIdFailures failures;
   for (const LeaseRequest::Item& item : request.items) {
-    if (item.failed) failures.emplace_back(item.text, pubsub::kPermanentInvalidAckId);
+    if (item.failed) failures.emplace_back(item.text, CodeOf(item));
   }
   const size_t failed = failures.size();
   for (const LeaseRequest::Item& item : request.items) {
@@ -153,28 +164,35 @@ void Broker::Impl::Acknowledge(Instant now, LeaseRequest ack, Actions& out) {
   Advance(now, subscription);
   if (absl::Status status = Read(now, subscription, ack); !status.ok()) return Refuse(ack, status, out);
   TraceAll(read_at_, ack, What::kAckRead, 0);
+  if (subscription.ordered()) SortInOrder(ack.items);
   auto request = std::make_shared<LeaseRequest>(std::move(ack));
   if (request->exactly_once) {
     AckExactlyOnce(now, subscription, request, out);
   } else {
-    AckStandard(subscription, *request, out);
+    AckStandard(now, subscription, *request, out);
     Applied(now, request, out);
   }
   Dispatch(now, subscription, out);
 }
 
 // A standard ack is best effort: it counts unless somebody else has the message
-// now, and nobody waits for its record.
-void Broker::Impl::AckStandard(Subscription& subscription, LeaseRequest& request, Actions& out) {
+// now, and nobody waits for its record. Out of order it counts, and has its
+// record, once everything of its key before it is finished.
+void Broker::Impl::AckStandard(Instant now, Subscription& subscription, LeaseRequest& request, Actions& out) {
   Acked record{.subscription = subscription.id, .deliveries = {}};
   for (const LeaseRequest::Item& item : request.items) {
     if (!item.id || item.state == IdState::kUnknown || item.state == IdState::kAckedByThis) continue;
     // A repeat in the same request finds it finished.
-    const Delivery* delivery = subscription.Find(item.id->sequence);
-    if (delivery == nullptr) continue;
-    if (item.state != IdState::kLive && delivery->state == Delivery::State::kLeased) continue;
-    subscription.FinishAck(item.id->sequence, item.id->generation);
-    record.deliveries.push_back({item.id->sequence, item.id->generation});
+    const Sequence sequence = item.id->sequence;
+    const Delivery* delivery = subscription.Find(sequence);
+    if (delivery == nullptr || delivery->state == Delivery::State::kDeadLettering) continue;
+    const bool leased = delivery->state == Delivery::State::kLeased;
+    if (item.state != IdState::kLive && leased) continue;
+    if (subscription.InOrder(sequence)) {
+      subscription.Finish(sequence, item.id->generation, record.deliveries);
+    } else if (leased) {
+      subscription.AckEarly(sequence, now);
+    }
   }
   if (!record.deliveries.empty()) commits_.Persist({std::move(record)}, nullptr, out);
 }
@@ -186,6 +204,8 @@ void Broker::Impl::AckExactlyOnce(Instant now, Subscription& subscription, const
       Delivery& delivery = *subscription.Find(item.id->sequence);
       subscription.NoteReceipt(delivery);
       if (delivery.state == Delivery::State::kAckPending) continue;  // twice in this request
+      item.failed = item.unordered = !subscription.InOrder(item.id->sequence);
+      if (item.failed) continue;
       subscription.BeginAck(item.id->sequence, now);
       record.deliveries.push_back({item.id->sequence, item.id->generation});
     } else {
@@ -197,7 +217,8 @@ void Broker::Impl::AckExactlyOnce(Instant now, Subscription& subscription, const
   const Then then = [this, request, acked](Instant at, Actions& after) {
     Subscription* owner = catalog_.FindSubscription(request->subscription);
     if (owner != nullptr) {
-      for (const AckedDelivery& delivery : acked) owner->FinishAck(delivery.sequence, delivery.generation);
+      std::vector<AckedDelivery> finished;
+      for (const AckedDelivery& delivery : acked) owner->Finish(delivery.sequence, delivery.generation, finished);
     }
     Applied(at, request, after);
     // The credit that the acks gave back.
@@ -294,10 +315,11 @@ void Broker::Impl::Nack(Instant now, Subscription& subscription, LeaseRequest& r
   Nacked record{.subscription = subscription.id, .deliveries = {}};
   for (const LeaseRequest::Item& item : request.items) {
     if (!Live(item) || subscription.Find(item.id->sequence)->state != Delivery::State::kLeased) continue;
-    subscription.EndLease(item.id->sequence, now);
-    Return(now, subscription, item.id->sequence, /*nacked=*/true);
+    subscription.EndLease(item.id->sequence);
     record.deliveries.push_back({item.id->sequence, item.id->generation});
   }
+  // Only now: the return of one would take those of its key along as if nobody had nacked them.
+  for (const AckedDelivery& nacked : record.deliveries) Return(now, subscription, nacked.sequence, LeaseEnd::kNacked);
   if (request.exactly_once && !record.deliveries.empty()) commits_.Persist({std::move(record)}, nullptr, out);
 }
 

@@ -40,33 +40,43 @@ void Broker::Impl::Pull(Instant now, CallId call, const pubsub::PullRequest& req
 // Brings the subscription to `now`: what expired is ready again, what a delay
 // held is let go. Every look at a lease comes after it.
 void Broker::Impl::Advance(Instant now, Subscription& subscription) {
-  for (Sequence sequence : subscription.TakeExpired(now)) Return(now, subscription, sequence, /*nacked=*/false);
+  for (const LeaseTable::Expired& lease : subscription.TakeExpired(now)) {
+    Return(now, subscription, lease.id, LeaseEnd::kExpired);
+  }
   subscription.ReleaseDelayed(now);
 }
 
-// A lease has ended without an ack.
-void Broker::Impl::Return(Instant now, Subscription& subscription, Sequence sequence, bool nacked) {
-  const Delivery& delivery = *subscription.Find(sequence);
+// A lease has ended without an ack. Those of its key that were sent after it
+// come back too.
+void Broker::Impl::Return(Instant now, Subscription& subscription, Sequence sequence, LeaseEnd how) {
+  for (Sequence later : subscription.TakeBack(sequence)) {
+    subscription.EndLease(later);
+    ReturnOne(now, subscription, later, LeaseEnd::kRevoked);
+  }
+  ReturnOne(now, subscription, sequence, how);
+}
+
+void Broker::Impl::ReturnOne(Instant now, Subscription& subscription, Sequence sequence, LeaseEnd how) {
+  Delivery& delivery = *subscription.Find(sequence);
   // A hold is no delivery of this process: no attempt, no event, no new draw.
-  if (delivery.held_after_restart) return subscription.MakeDeliverable(sequence, now, now);
-  if (!nacked) ++counters_.expired_leases;
+  if (delivery.held_after_restart) return subscription.MakeDeliverable(sequence, delivery, now, now);
+  if (how == LeaseEnd::kExpired) ++counters_.expired_leases;
   const LoggedMessage& message = *subscription.topic.log.Find(sequence);
   if (message.key != trace::MessageKey{}) {
     const std::string ack_id = FormatAckId(options_.ack_id_key, {subscription.id, sequence, delivery.generation});
     Trace(message.key, {.at = now,
                         .delivery = trace::DeliveryKey(ack_id),
-                        .value = nacked ? 1 : 0,
+                        .value = how == LeaseEnd::kExpired ? 0 : 1,
                         .what = trace::What::kReturned,
                         .place = subscription.place});
   }
-  const Duration delay = DrawDeliver(now, subscription, sequence);
-  subscription.MakeDeliverable(sequence, now, now + delay);
+  const Duration delay = DrawDeliver(now, subscription, sequence, delivery);
+  subscription.MakeDeliverable(sequence, delivery, now, now + delay);
 }
 
-Duration Broker::Impl::DrawDeliver(Instant now, Subscription& subscription, Sequence sequence) {
+Duration Broker::Impl::DrawDeliver(Instant now, Subscription& subscription, Sequence sequence, Delivery& delivery) {
   if (subscription.delays == nullptr) return Duration{0};
   const LoggedMessage& message = *subscription.topic.log.Find(sequence);
-  Delivery& delivery = *subscription.Find(sequence);
   const Duration delay =
       subscription.delays->Draw(subscription.exactly_once(), Leg::kDeliver, message.draw, delivery.deliver_draws++);
   if (delay > Duration{0}) {
@@ -97,9 +107,10 @@ void Broker::Impl::ServePulls(Instant now, Subscription& subscription, Actions& 
     --waiting_pulls_;
     const std::vector<Sequence> taken =
         subscription.TakeReady({.count = std::min(pull.messages_max, options_.messages_per_response_max),
+                                .messages_max = std::min(pull.messages_max, options_.messages_per_response_max),
                                 .bytes_max = std::numeric_limits<int64_t>::max(),
                                 .response_bytes_max = options_.bytes_per_response_max,
-                                .avoid = {}});
+                                .stream = {}});
     std::vector<pubsub::ReceivedMessage> messages;
     messages.reserve(taken.size());
     for (Sequence sequence : taken) {
@@ -117,7 +128,7 @@ bool Broker::Impl::Gated(const Subscription& subscription) const {
 // Each stream that can take part gets its share of what is ready; what one has
 // no credit for goes round again.
 void Broker::Impl::ServeStreams(Instant now, Subscription& subscription, Actions& out) {
-  while (subscription.ready() > 0) {
+  while (subscription.any_ready()) {
     const std::vector<Stream*> eligible = subscription.streams.Eligible(subscription.LeaseLimit());
     if (eligible.empty()) return;
     const size_t share = (subscription.ready() + eligible.size() - 1) / eligible.size();
@@ -131,15 +142,16 @@ void Broker::Impl::ServeStreams(Instant now, Subscription& subscription, Actions
 
 bool Broker::Impl::WriteMessages(Instant now, Subscription& subscription, Stream& stream, size_t share, bool alone,
                                  Actions& out) {
-  Subscription::TakeLimits limits{.count = std::min(share, options_.messages_per_response_max),
+  Subscription::TakeLimits limits{.count = share,
+                                  .messages_max = options_.messages_per_response_max,
                                   .bytes_max = std::numeric_limits<int64_t>::max(),
                                   .response_bytes_max = options_.bytes_per_response_max,
-                                  .avoid = {}};
+                                  .stream = stream.id,
+                                  .spare = !alone};
   if (stream.messages_max > 0) {
-    limits.count = std::min(limits.count, static_cast<size_t>(stream.messages_max - stream.messages));
+    limits.messages_max = std::min(limits.messages_max, static_cast<size_t>(stream.messages_max - stream.messages));
   }
   if (stream.bytes_max > 0) limits.bytes_max = stream.bytes_max - stream.bytes;
-  if (!alone) limits.avoid = stream.id;
   const std::vector<Sequence> taken = subscription.TakeReady(limits);
   if (taken.empty()) return false;
 

@@ -8,6 +8,8 @@
 
 namespace hopgap::broker {
 
+struct KeyLine;
+
 // What one subscription knows of one message that it has not finished with.
 struct Delivery {
   enum class State : uint8_t {
@@ -18,7 +20,10 @@ struct Delivery {
     kAwaitsGeneration,  // exactly-once: its next generation is to be committed
     kCommitting,        // ... and is on its way to the journal
     kLeased,
-    kAckPending,  // exactly-once: its ack is on its way; keeps its lease
+    kAckPending,     // exactly-once: its ack is on its way; keeps its lease
+    kAckedEarly,     // standard: acked before one of its ordering key that was sent earlier
+    kReturning,      // its lease has just ended without an ack
+    kDeadLettering,  // it is on its way to the dead-letter topic
   };
   State state = State::kUncommitted;
   bool generation_unsent = false;    // committed ahead, and not written yet
@@ -30,6 +35,14 @@ struct Delivery {
   uint64_t response = 0;
   uint32_t deliver_draws = 0, modack_draws = 0, ack_draws = 0;
   uint32_t bytes = 0;
+  KeyLine* line = nullptr;  // of its ordering key, where that counts
+};
+
+// How a lease ended without an ack.
+enum class LeaseEnd : uint8_t {
+  kExpired,
+  kNacked,
+  kRevoked,  // one of its ordering key that was sent earlier came back
 };
 
 // A waiting unary Pull.

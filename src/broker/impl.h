@@ -84,7 +84,7 @@ class Broker::Impl {
   absl::Status Read(Instant now, Subscription& subscription, LeaseRequest& request);
   absl::Status DrawLeg(Subscription& subscription, LeaseRequest& request);
   void Classify(Instant now, Subscription& subscription, LeaseRequest& request);
-  void AckStandard(Subscription& subscription, LeaseRequest& request, Actions& out);
+  void AckStandard(Instant now, Subscription& subscription, LeaseRequest& request, Actions& out);
   void AckExactlyOnce(Instant now, Subscription& subscription, const SharedRequest& request, Actions& out);
   void Extend(Instant now, Subscription& subscription, LeaseRequest& request);
   void ExtendAboveCeiling(Instant now, Subscription& subscription, const SharedRequest& request, Actions& out);
@@ -113,8 +113,9 @@ class Broker::Impl {
   // deliver.cc
   void Pull(Instant now, CallId call, const pubsub::PullRequest& request, Actions& out);
   void Advance(Instant now, Subscription& subscription);
-  void Return(Instant now, Subscription& subscription, Sequence sequence, bool nacked);
-  Duration DrawDeliver(Instant now, Subscription& subscription, Sequence sequence);
+  void Return(Instant now, Subscription& subscription, Sequence sequence, LeaseEnd how);
+  void ReturnOne(Instant now, Subscription& subscription, Sequence sequence, LeaseEnd how);
+  Duration DrawDeliver(Instant now, Subscription& subscription, Sequence sequence, Delivery& delivery);
   void Dispatch(Instant now, Subscription& subscription, Actions& out);
   void ServePulls(Instant now, Subscription& subscription, Actions& out);
   void ServeStreams(Instant now, Subscription& subscription, Actions& out);

@@ -17,8 +17,9 @@ struct LeaseRequest {
     std::string text;
     std::optional<AckId> id;  // nullopt: malformed, or of another subscription
     Subscription::IdState state = Subscription::IdState::kUnknown;
-    bool failed = false;    // to be reported as invalid
-    trace::MessageKey key;  // of its message, while that is known
+    bool failed = false;     // to be reported: as invalid, or
+    bool unordered = false;  // as acked before one of its ordering key that is not
+    trace::MessageKey key;   // of its message, while that is known
   };
 
   bool ack = true;  // else a modify of `seconds`

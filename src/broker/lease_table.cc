@@ -67,10 +67,10 @@ std::optional<Instant> LeaseTable::DeadlineOf(Sequence id, Instant now) const {
   return found->second;
 }
 
-std::vector<Sequence> LeaseTable::TakeExpired(Instant now) {
-  std::vector<Sequence> expired;
+std::vector<LeaseTable::Expired> LeaseTable::TakeExpired(Instant now) {
+  std::vector<Expired> expired;
   while (!heap_.empty() && heap_.front().first <= now) {
-    expired.push_back(heap_.front().second);
+    expired.push_back({heap_.front().first, heap_.front().second});
     deadlines_.erase(heap_.front().second);
     DropStaleTop();
   }

@@ -37,7 +37,12 @@ class LeaseTable {
 
   // Removes and returns the leases that expired by `now`, ordered by deadline
   // and then by sequence. The order is contract: replaying a seed depends on it.
-  std::vector<Sequence> TakeExpired(Instant now);
+  struct Expired {
+    Instant deadline;
+    Sequence id = 0;
+    friend bool operator==(const Expired&, const Expired&) = default;
+  };
+  std::vector<Expired> TakeExpired(Instant now);
 
   // When to call TakeExpired() next; nullopt when nothing is leased.
   std::optional<Instant> NextDeadline() const;

@@ -69,6 +69,7 @@ TEST(IntervalSetTest, AgreesWithASetAndKeepsOnlyHoles) {
 }
 
 constexpr Sequence kA{1}, kB{2}, kC{3};
+using E = LeaseTable::Expired;
 
 TEST(LeaseTableTest, TakeExpiredOrdersByDeadlineThenSequence) {
   LeaseTable leases;
@@ -77,7 +78,7 @@ TEST(LeaseTableTest, TakeExpiredOrdersByDeadlineThenSequence) {
   leases.Grant(kC, kStart, 4s);
   EXPECT_EQ(leases.NextDeadline(), kStart + 4s);
   EXPECT_THAT(leases.TakeExpired(kStart + 4s - 1ns), IsEmpty());
-  EXPECT_THAT(leases.TakeExpired(kStart + 5s), ElementsAre(kC, kA, kB));
+  EXPECT_THAT(leases.TakeExpired(kStart + 5s), ElementsAre(E{kStart + 4s, kC}, E{kStart + 5s, kA}, E{kStart + 5s, kB}));
   EXPECT_EQ(leases.NextDeadline(), std::nullopt);
 }
 
@@ -126,10 +127,10 @@ TEST(LeaseTableTest, AgreesWithAMapThroughExtensionsAndEnds) {
       for (const auto& [sequence, deadline] : want) {
         if (deadline <= now) expired.emplace(deadline, sequence);
       }
-      std::vector<Sequence> order;
-      for (const auto& [deadline, sequence] : expired) order.push_back(sequence);
+      std::vector<E> order;
+      for (const auto& [deadline, sequence] : expired) order.push_back({deadline, sequence});
       EXPECT_EQ(leases.TakeExpired(now), order);
-      for (Sequence sequence : order) want.erase(sequence);
+      for (const auto& [deadline, sequence] : expired) want.erase(sequence);
       std::optional<Instant> next;
       for (const auto& [sequence, deadline] : want) next = std::min(next.value_or(kNever), deadline);
       ASSERT_EQ(leases.NextDeadline(), next);

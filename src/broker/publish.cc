@@ -171,10 +171,9 @@ void Broker::Impl::Append(Instant now, const std::shared_ptr<PendingPublish>& pu
   for (LoggedMessage& logged : publish->messages) {
     logged.message = logged.message.Accepted(StrCat(logged.id), publish_time);
     record.messages.push_back(logged.message);
-    const size_t bytes = logged.message.wire_size();
     logged.references = references;
-    const Sequence sequence = topic->log.Append(std::move(logged));
-    for (Subscription* subscription : topic->subscriptions) subscription->Append(sequence, bytes);
+    for (Subscription* subscription : topic->subscriptions) subscription->Append(topic->log.next(), logged.message);
+    topic->log.Append(std::move(logged));
   }
   publish->messages.clear();
   publish->raises = RaiseBounds(now, *topic);
@@ -227,8 +226,9 @@ void Broker::Impl::OnPublished(Instant now, const std::shared_ptr<PendingPublish
   for (Subscription* subscription : topic->subscriptions) {
     if (subscription->first > publish->first) continue;
     for (Sequence sequence = publish->first; sequence < publish->first + publish->names.size(); ++sequence) {
-      const Duration delay = DrawDeliver(now, *subscription, sequence);
-      subscription->MakeDeliverable(sequence, now, now + delay);
+      Delivery& delivery = *subscription->Find(sequence);
+      const Duration delay = DrawDeliver(now, *subscription, sequence, delivery);
+      subscription->MakeDeliverable(sequence, delivery, now, now + delay);
     }
     Advance(now, *subscription);
     Dispatch(now, *subscription, out);

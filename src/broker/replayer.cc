@@ -89,10 +89,9 @@ absl::Status Replayer::Apply(Published& record) {
     logged.key = KeyOf(message);
     logged.draw = DrawKeyFor(message.Attribute(pubsub::kDrawAttribute), topic->value.name, topic->arrivals++);
     logged.references = static_cast<uint32_t>(topic->subscriptions.size());
-    const size_t bytes = message.wire_size();
+    for (Subscription* subscription : topic->subscriptions) subscription->Append(topic->log.next(), message);
     logged.message = std::move(message);
-    const Sequence sequence = topic->log.Append(std::move(logged));
-    for (Subscription* subscription : topic->subscriptions) subscription->Append(sequence, bytes);
+    topic->log.Append(std::move(logged));
   }
   return absl::OkStatus();
 }

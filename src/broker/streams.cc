@@ -152,7 +152,10 @@ void Broker::Impl::Confirm(const LeaseRequest& request, Actions& out) {
   if (stream == nullptr || !request.exactly_once) return;
   pubsub::Confirmation& confirmation = request.ack ? stream->acks : stream->modacks;
   for (const LeaseRequest::Item& item : request.items) {
-    (item.failed ? confirmation.invalid_ack_ids : confirmation.ack_ids).push_back(item.text);
+    std::vector<std::string>& list = item.unordered ? confirmation.unordered_ack_ids
+                                     : item.failed  ? confirmation.invalid_ack_ids
+                                                    : confirmation.ack_ids;
+    list.push_back(item.text);
   }
   --stream->confirmations_to_come;
   stream->owes_response = true;
@@ -186,7 +189,7 @@ void Broker::Impl::OnStreamGone(Instant, StreamId id, Actions&) {
   const auto [subscription, stream] = FindStream(id);
   if (stream == nullptr) return;
   streams_.erase(id);
-  subscription->streams.Close(id);
+  subscription->CloseStream(id);
 }
 
 void Broker::Impl::OnWriteDone(Instant now, StreamId id, Actions& out) {
@@ -213,7 +216,7 @@ void Broker::Impl::CloseStream(Subscription& subscription, Stream& stream, absl:
   const StreamId id = stream.id;
   out.push_back(CloseAction(id, std::move(status)));
   streams_.erase(id);
-  subscription.streams.Close(id);
+  subscription.CloseStream(id);
 }
 
 void Broker::Impl::CloseAllStreams(Subscription& subscription, const absl::Status& status, Actions& out) {
@@ -223,7 +226,7 @@ void Broker::Impl::CloseAllStreams(Subscription& subscription, const absl::Statu
       orphans_.emplace(stream.id, stream.closing.value_or(status));
       stream.write_in_flight = false;
       streams_.erase(stream.id);
-      subscription.streams.Close(StreamId{stream.id});
+      subscription.CloseStream(StreamId{stream.id});
     } else {
       CloseStream(subscription, stream, status, out);
     }
@@ -246,6 +249,7 @@ void Broker::Impl::Write(Subscription& subscription, Stream& stream, std::vector
   response.acknowledge_confirmation = std::exchange(stream.acks, {});
   response.modify_ack_deadline_confirmation = std::exchange(stream.modacks, {});
   response.properties.exactly_once_delivery_enabled = subscription.exactly_once();
+  response.properties.message_ordering_enabled = subscription.ordered();
   stream.owes_response = false;
   stream.write_in_flight = true;
   out.push_back({.kind = Action::Kind::kWrite, .stream = stream.id, .payload = pubsub::Encode(response)});

@@ -10,9 +10,7 @@ namespace hopgap::broker {
 namespace {
 
 using State = Delivery::State;
-// How many messages that came from a stream it is spared, per turn: enough to
-// find another one, and a bound on the work.
-constexpr size_t kPassedOverMax = 64;
+constexpr Instant kLongAgo{Duration::min()};
 
 }  // namespace
 
@@ -26,15 +24,14 @@ Subscription::Subscription(Incarnation incarnation, pubsub::Subscription resourc
       ceiling(lease_ceiling),
       ceiling_durable(lease_ceiling) {}
 
-void Subscription::Append(Sequence sequence, size_t bytes) {
-  deliveries_.Add(sequence, Delivery{.bytes = static_cast<uint32_t>(bytes)});
+void Subscription::Append(Sequence sequence, const pubsub::Message& message) {
+  Delivery& delivery = deliveries_.Add(sequence, Delivery{.bytes = static_cast<uint32_t>(message.wire_size())});
+  if (ordered() && !message.ordering_key().empty()) ready_.Join(message.ordering_key(), sequence, delivery);
 }
 
-void Subscription::MakeDeliverable(Sequence sequence, Instant now, Instant due) {
-  Delivery* delivery = Find(sequence);
-  HOPGAP_CHECK(delivery != nullptr, "no such message");
-  if (due <= now) return MakeReady(sequence, *delivery);
-  delivery->state = State::kDelayed;
+void Subscription::MakeDeliverable(Sequence sequence, Delivery& delivery, Instant now, Instant due) {
+  if (due <= now) return MakeReady(sequence, delivery);
+  delivery.state = State::kDelayed;
   delayed_.emplace_back(due, sequence);
   std::push_heap(delayed_.begin(), delayed_.end(), std::greater<>());
 }
@@ -45,12 +42,13 @@ void Subscription::ReleaseDelayed(Instant now) {
     std::pop_heap(delayed_.begin(), delayed_.end(), std::greater<>());
     delayed_.pop_back();
     // A standard subscription's late ack may have finished it meanwhile.
-    if (Delivery* delivery = Find(sequence)) MakeReady(sequence, *delivery);
+    Delivery* delivery = Find(sequence);
+    if (delivery != nullptr && delivery->state == State::kDelayed) MakeReady(sequence, *delivery);
   }
 }
 
 void Subscription::MakeReady(Sequence sequence, Delivery& delivery) {
-  if (!exactly_once() || delivery.generation_unsent) return PushReady(sequence, delivery);
+  if (!exactly_once() || delivery.generation_unsent) return ready_.Push(sequence, delivery);
   if (delivery.generation > 0) {
     delivery.state = State::kAwaitsGeneration;
     awaiting_generation_.push_back(sequence);
@@ -58,26 +56,35 @@ void Subscription::MakeReady(Sequence sequence, Delivery& delivery) {
     delivery.state = State::kAwaitsBound;
     awaiting_bound_.push_back(sequence);
   } else {
-    PushReady(sequence, delivery);
+    ready_.Push(sequence, delivery);
   }
 }
 
-void Subscription::PushReady(Sequence sequence, Delivery& delivery) {
-  delivery.state = State::kReady;
-  ready_.push_back(sequence);
-  ++ready_count_;
-}
-
-std::vector<Sequence> Subscription::TakeExpired(Instant now) {
-  std::vector<Sequence> expired = leases_.TakeExpired(now);
-  for (Sequence sequence : expired) FreeCredit(*Find(sequence));
+std::vector<LeaseTable::Expired> Subscription::TakeExpired(Instant now) {
+  std::vector<LeaseTable::Expired> expired = leases_.TakeExpired(now);
+  for (const LeaseTable::Expired& lease : expired) {
+    Delivery& delivery = *Find(lease.id);
+    FreeCredit(delivery);
+    delivery.state = State::kReturning;
+  }
   return expired;
 }
 
-void Subscription::EndLease(Sequence sequence, Instant now) {
-  const absl::Status ended = leases_.End(sequence, now);
-  HOPGAP_CHECK(ended.ok(), "nacked what is not leased");
-  FreeCredit(*Find(sequence));
+void Subscription::EndLease(Sequence sequence) {
+  Delivery& delivery = *Find(sequence);
+  if (delivery.state == State::kLeased) {
+    // What is still in the table was found live: `now` does not matter.
+    HOPGAP_CHECK(leases_.End(sequence, kLongAgo).ok(), "ended what is not leased");
+    FreeCredit(delivery);
+  } else {
+    HOPGAP_CHECK(delivery.state == State::kAckedEarly, "ended what is not leased");
+  }
+  delivery.state = State::kReturning;
+}
+
+void Subscription::CloseStream(StreamId stream) {
+  streams.Close(stream);
+  ready_.OnStreamClosed(stream);
 }
 
 void Subscription::FreeCredit(Delivery& delivery) {
@@ -88,30 +95,6 @@ void Subscription::FreeCredit(Delivery& delivery) {
 
 void Subscription::NoteReceipt(Delivery& delivery) {
   if (delivery.stream) streams.OpenGate(*delivery.stream, delivery.response);
-}
-
-std::vector<Sequence> Subscription::TakeReady(const TakeLimits& limits) {
-  std::vector<Sequence> taken, passed_over;
-  int64_t bytes = 0;
-  while (taken.size() < limits.count && ready_count_ > taken.size() + passed_over.size()) {
-    const Sequence sequence = ready_.front();
-    const Delivery* delivery = Find(sequence);
-    if (delivery == nullptr || delivery->state != State::kReady) {
-      ready_.pop_front();
-      continue;
-    }
-    const bool avoid = limits.avoid && delivery->stream == limits.avoid && passed_over.size() < kPassedOverMax;
-    if (!avoid && !taken.empty() &&
-        (bytes >= limits.bytes_max || static_cast<size_t>(bytes) + delivery->bytes > limits.response_bytes_max)) {
-      break;
-    }
-    ready_.pop_front();
-    (avoid ? passed_over : taken).push_back(sequence);
-    if (!avoid) bytes += delivery->bytes;
-  }
-  ready_.insert(ready_.begin(), passed_over.begin(), passed_over.end());
-  ready_count_ -= taken.size();
-  return taken;
 }
 
 Generation Subscription::StartLease(Sequence sequence, Instant now, Duration length, std::optional<StreamId> stream,
@@ -160,19 +143,37 @@ void Subscription::BeginAck(Sequence sequence, Instant now) {
   Find(sequence)->state = State::kAckPending;
 }
 
-void Subscription::FinishAck(Sequence sequence, Generation generation) {
+void Subscription::AckEarly(Sequence sequence, Instant now) {
+  Delivery& delivery = *Find(sequence);
+  HOPGAP_CHECK(leases_.End(sequence, now).ok(), "acked what is not leased");
+  FreeCredit(delivery);
+  delivery.state = State::kAckedEarly;
+}
+
+void Subscription::Finish(Sequence sequence, Generation generation, std::vector<AckedDelivery>& finished) {
+  finished.push_back({sequence, generation});
+  std::optional<Sequence> next = FinishOne(sequence, generation);
+  while (next) {
+    const Delivery& delivery = *Find(*next);
+    if (delivery.state != State::kAckedEarly) return;
+    finished.push_back({*next, delivery.generation});
+    next = FinishOne(*next, delivery.generation);
+  }
+}
+
+std::optional<Sequence> Subscription::FinishOne(Sequence sequence, Generation generation) {
   Delivery& delivery = *Find(sequence);
   // `now` does not matter here: what is still in the table was found live.
   if (delivery.state == State::kLeased) {
-    const absl::Status ended = leases_.End(sequence, Instant{Duration::min()});
-    HOPGAP_CHECK(ended.ok(), "acked what is not leased");
+    HOPGAP_CHECK(leases_.End(sequence, kLongAgo).ok(), "acked what is not leased");
   }
   if (delivery.state == State::kLeased || delivery.state == State::kAckPending) FreeCredit(delivery);
-  if (delivery.state == State::kReady) --ready_count_;
+  const std::optional<Sequence> next = ready_.Leave(sequence, delivery);
   deliveries_.Remove(sequence);
   topic.log.Release(sequence);
   acked_.Insert(sequence);
   if (generation != 1) winners_[sequence] = generation;
+  return next;
 }
 
 std::vector<AckedDelivery> Subscription::TakeAwaitingGeneration(size_t count) {
@@ -193,7 +194,7 @@ void Subscription::OnGenerations(const std::vector<AckedDelivery>& committed) {
     Delivery& delivery = *Find(next.sequence);
     delivery.generation = next.generation;
     delivery.generation_unsent = true;
-    PushReady(next.sequence, delivery);
+    ready_.Push(next.sequence, delivery);
   }
   committing_ -= committed.size();
 }
@@ -204,7 +205,7 @@ size_t Subscription::OnBoundDurable(Sequence raised) {
   while (!awaiting_bound_.empty() && awaiting_bound_.front() < bound.durable()) {
     const Sequence sequence = awaiting_bound_.front();
     awaiting_bound_.pop_front();
-    PushReady(sequence, *Find(sequence));
+    ready_.Push(sequence, *Find(sequence));
     ++released;
   }
   return released;
@@ -223,7 +224,7 @@ void Subscription::ReleaseAll() {
 void Subscription::ReplayAck(const AckedDelivery& delivery) {
   // A prefix of the journal may hold an ack twice only by a fault of ours; an
   // ack of what is finished changes nothing either way.
-  if (Find(delivery.sequence) != nullptr) FinishAck(delivery.sequence, delivery.generation);
+  if (Find(delivery.sequence) != nullptr) FinishOne(delivery.sequence, delivery.generation);
 }
 
 void Subscription::ReplayGeneration(const AckedDelivery& next) {
@@ -250,7 +251,9 @@ void Subscription::Restore(Instant now, const std::vector<CleanStop::Lease>* cle
     delivery.generation = std::max<Generation>(delivery.generation, 1);
     const auto lease = held.find(sequence);
     const Duration length = clean == nullptr ? ceiling : lease == held.end() ? Duration{0} : lease->second;
-    if (length <= Duration{0} || delivery.nacked == delivery.generation) return MakeReady(sequence, delivery);
+    const bool held_no_more = length <= Duration{0} || delivery.nacked == delivery.generation;
+    // What was sent after a message of its key that came back, came back with it.
+    if (held_no_more || !ready_.Hold(sequence, delivery)) return MakeReady(sequence, delivery);
     delivery.state = State::kLeased;
     delivery.held_after_restart = true;
     leases_.Grant(sequence, now, length);

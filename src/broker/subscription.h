@@ -12,6 +12,7 @@
 #include "broker/delivery.h"
 #include "broker/interval_set.h"
 #include "broker/lease_table.h"
+#include "broker/ready_queue.h"
 #include "broker/send_bound.h"
 #include "broker/stream_set.h"
 #include "broker/topic_log.h"
@@ -39,26 +40,22 @@ class Subscription {
                Duration ceiling);
 
   // The next message of the topic is on its way to the journal.
-  void Append(Sequence sequence, size_t bytes);
+  void Append(Sequence sequence, const pubsub::Message& message);
   // It may be sent from `due` on. Requires: it is uncommitted, or its lease ended.
-  void MakeDeliverable(Sequence sequence, Instant now, Instant due);
+  void MakeDeliverable(Sequence sequence, Delivery& delivery, Instant now, Instant due);
   // Moves what is due by `now` out of the added delays.
   void ReleaseDelayed(Instant now);
-  // Ends leases that expired by `now`; the caller makes the messages deliverable again.
-  std::vector<Sequence> TakeExpired(Instant now);
-  // Ends a live lease (nack). Same duty.
-  void EndLease(Sequence sequence, Instant now);
+  // Ends leases that expired by `now`, in the order of their deadlines; the
+  // caller makes the messages deliverable again.
+  std::vector<LeaseTable::Expired> TakeExpired(Instant now);
+  // Ends a lease (nack), or forgets an ack that was early. Same duty.
+  void EndLease(Sequence sequence);
+  // Of a message whose lease ended: those of its key that were sent after it.
+  // Their leases are to be ended too.
+  std::vector<Sequence> TakeBack(Sequence sequence) { return ready_.TakeBack(sequence, *Find(sequence)); }
 
-  // Takes up to `count` ready messages, fewer when the bytes reach `bytes_max`
-  // (the last may cross it) or a response would grow above `response_bytes_max`
-  // (but one is always taken). Those last sent on `avoid` are passed over.
-  struct TakeLimits {
-    size_t count = 0;
-    int64_t bytes_max = 0;
-    size_t response_bytes_max = 0;
-    std::optional<StreamId> avoid;
-  };
-  std::vector<Sequence> TakeReady(const TakeLimits& limits);
+  using TakeLimits = ReadyQueue::TakeLimits;
+  std::vector<Sequence> TakeReady(const TakeLimits& limits) { return ready_.Take(limits); }
   // The write of a message taken: starts its lease and names its generation.
   Generation StartLease(Sequence sequence, Instant now, Duration length, std::optional<StreamId> stream,
                         uint64_t response);
@@ -67,8 +64,13 @@ class Subscription {
   // Requires: live. An extension may shorten; the deadline may be `now` at least.
   void ExtendLease(Sequence sequence, Instant now, Instant deadline);
   void BeginAck(Sequence sequence, Instant now);
-  // Finishes the message for good, from any state.
-  void FinishAck(Sequence sequence, Generation generation);
+  // Everything of its ordering key before it is acked, or about to be.
+  bool InOrder(Sequence sequence) { return ready_.IsFirst(sequence, *Find(sequence)); }
+  // Standard, out of order: kept until it is in order, and sent again if one before it is.
+  void AckEarly(Sequence sequence, Instant now);
+  // Finishes the message for good, from any state, and then those of its key
+  // that were acked early and come next; names them all.
+  void Finish(Sequence sequence, Generation generation, std::vector<AckedDelivery>& finished);
   // Something was heard of the newest delivery: opens its stream's gate.
   void NoteReceipt(Delivery& delivery);
 
@@ -95,10 +97,13 @@ class Subscription {
   // The longest lease that may start now.
   Duration LeaseLimit() const { return exactly_once() ? ceiling_durable : Duration::max(); }
   std::optional<Instant> NextDeadline() const;
+  void CloseStream(StreamId stream);
 
   bool exactly_once() const { return value.enable_exactly_once_delivery; }
   Duration ack_deadline() const { return std::chrono::seconds{value.ack_deadline_seconds}; }
-  size_t ready() const { return ready_count_; }
+  bool ordered() const { return value.enable_message_ordering; }
+  size_t ready() const { return ready_.size(); }  // for whoever comes
+  bool any_ready() const { return ready_.size() > 0 || ready_.any_held(); }
   bool awaits_generation() const { return !awaiting_generation_.empty(); }
   bool commit_under_way() const { return committing_ > 0 || bound.raising(); }
   const std::deque<Sequence>& awaiting_bound() const { return awaiting_bound_; }
@@ -122,13 +127,12 @@ class Subscription {
 
  private:
   void MakeReady(Sequence sequence, Delivery& delivery);
-  void PushReady(Sequence sequence, Delivery& delivery);
+  std::optional<Sequence> FinishOne(Sequence sequence, Generation generation);
   void FreeCredit(Delivery& delivery);
 
   SequenceWindow<Delivery> deliveries_;
   LeaseTable leases_;
-  std::deque<Sequence> ready_;  // may hold finished ones: skipped when met
-  size_t ready_count_ = 0;
+  ReadyQueue ready_{deliveries_, streams};
   std::vector<std::pair<Instant, Sequence>> delayed_;  // a heap, earliest first
   std::deque<Sequence> awaiting_bound_, awaiting_generation_;
   size_t committing_ = 0;
