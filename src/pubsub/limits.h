@@ -64,8 +64,27 @@ inline constexpr size_t kLabelKeyCharactersMin = 1;     // R
 inline constexpr size_t kLabelKeyCharactersMax = 63;    // R
 inline constexpr size_t kLabelValueCharactersMax = 63;  // R
 
-// What a subscription shows that was made without saying so (P, R).
-inline constexpr std::chrono::seconds kRetentionDefault = std::chrono::hours{24 * 7};
+// How long messages are kept, by topic and by subscription (R).
+inline constexpr std::chrono::seconds kRetentionMin{600};
+inline constexpr std::chrono::seconds kRetentionMax = std::chrono::hours{24 * 31};
+inline constexpr std::chrono::seconds kRetentionDefault = std::chrono::hours{24 * 7};  // P, R; of a subscription
+
+// A subscription without activity (P, R).
+inline constexpr std::chrono::seconds kExpirationMin = std::chrono::hours{24};
 inline constexpr std::chrono::seconds kExpirationDefault = std::chrono::hours{24 * 31};
+
+inline constexpr size_t kFilterBytesMax = 256;  // D
+
+inline constexpr int32_t kDeliveryAttemptsMin = 5;      // P; of a dead-letter policy, where 0 asks for the default
+inline constexpr int32_t kDeliveryAttemptsMax = 100;    // P
+inline constexpr int32_t kDeliveryAttemptsDefault = 5;  // P
+
+inline constexpr std::chrono::seconds kBackoffMin{0};    // P; of a retry policy, both bounds
+inline constexpr std::chrono::seconds kBackoffMax{600};  // P
+
+// A snapshot lives for so long after the oldest message that it keeps was
+// published, and is refused if less than the minimum would remain (P).
+inline constexpr std::chrono::seconds kSnapshotLifetime = std::chrono::hours{24 * 7};
+inline constexpr std::chrono::seconds kSnapshotLifetimeMin = std::chrono::hours{1};
 
 }  // namespace hopgap::pubsub

@@ -130,7 +130,9 @@ absl::Status ReadSubscriptionField(const WireField& field, Subscription& out) {
 }  // namespace
 
 Duration RetentionOf(const Subscription& subscription) {
-  return subscription.message_retention_duration.value_or(kRetentionDefault);
+  if (subscription.message_retention_duration) return *subscription.message_retention_duration;
+  // No longer than the subscription itself may last.
+  return std::min<Duration>(kRetentionDefault, ExpirationOf(subscription).value_or(kRetentionDefault));
 }
 
 std::optional<Duration> ExpirationOf(const Subscription& subscription) {

@@ -90,6 +90,17 @@ TEST(SubscriptionTest, AnEmptyPolicyIsAnotherWishThanNone) {
   EXPECT_EQ(Encode(*never), Wire("5a 00 6a 00 72 09 0a 02 08 0a 12 03 08 d8 04"));
 }
 
+TEST(SubscriptionTest, RetentionIsByDefaultNoLongerThanTheSubscriptionMayLast) {
+  Subscription subscription;
+  EXPECT_EQ(RetentionOf(subscription), std::chrono::hours{24 * 7});
+  subscription.expiration_policy = ExpirationPolicy{std::chrono::hours{48}};
+  EXPECT_EQ(RetentionOf(subscription), std::chrono::hours{48});
+  subscription.expiration_policy = ExpirationPolicy{};
+  EXPECT_EQ(RetentionOf(subscription), std::chrono::hours{24 * 7});
+  subscription.message_retention_duration = std::chrono::seconds{600};
+  EXPECT_EQ(RetentionOf(subscription), std::chrono::seconds{600});
+}
+
 TEST(SubscriptionTest, ADurationIsWhatFits) {
   for (const char* notation : {"42 0b 10 80 ec 94 a3 fc ff ff ff ff 01", "42 06 08 01 10 80 94 eb dc 03",
                                "42 0b 08 01 10 ff ff ff ff ff ff ff ff ff 01", "42 07 08 80 e8 9e bf fd 24"}) {
