@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "base/check.h"
-#include "base/text.h"
+#include "broker/admin_calls.h"
 #include "broker/errors.h"
 #include "broker/impl.h"
 
@@ -57,18 +57,7 @@ void Broker::Impl::OnCall(Instant now, CallId call, pubsub::Method method, pubsu
   calls_[call] = 0;
   if (stopping_) return Reply(call, Stopping(), out);
   switch (method) {
-    case Method::kCreateTopic: return CreateTopic(call, std::get<pubsub::CreateTopicRequest>(request).topic, out);
-    case Method::kGetTopic: return GetTopic(call, std::get<pubsub::NameRequest>(request).name, out);
-    case Method::kListTopics: return ListTopics(call, std::get<pubsub::ListRequest>(request), out);
-    case Method::kListTopicSubscriptions:
-      return ListTopicSubscriptions(call, std::get<pubsub::ListRequest>(request), out);
-    case Method::kDeleteTopic: return DeleteTopic(call, std::get<pubsub::NameRequest>(request).name, out);
     case Method::kPublish: return Publish(now, call, std::get<pubsub::PublishRequest>(std::move(request)), out);
-    case Method::kCreateSubscription:
-      return CreateSubscription(call, std::get<pubsub::CreateSubscriptionRequest>(request).subscription, out);
-    case Method::kGetSubscription: return GetSubscription(call, std::get<pubsub::NameRequest>(request).name, out);
-    case Method::kListSubscriptions: return ListSubscriptions(call, std::get<pubsub::ListRequest>(request), out);
-    case Method::kDeleteSubscription: return DeleteSubscription(call, std::get<pubsub::NameRequest>(request).name, out);
     case Method::kPull: return Pull(now, call, std::get<pubsub::PullRequest>(request), out);
     case Method::kAcknowledge: {
       auto& ack = std::get<pubsub::AcknowledgeRequest>(request);
@@ -78,20 +67,10 @@ void Broker::Impl::OnCall(Instant now, CallId call, pubsub::Method method, pubsu
       auto& modify = std::get<pubsub::ModifyAckDeadlineRequest>(request);
       return ModifyAckDeadlineCall(now, call, modify, out);
     }
-    case Method::kUpdateTopic:
-    case Method::kUpdateSubscription:
-    case Method::kDetachSubscription:
-    case Method::kCreateSnapshot:
-    case Method::kGetSnapshot:
-    case Method::kListSnapshots:
-    case Method::kListTopicSnapshots:
-    case Method::kUpdateSnapshot:
-    case Method::kDeleteSnapshot:
-    case Method::kSeek:
-      return Reply(call, absl::UnimplementedError(StrCat(pubsub::MethodPath(method), " is not supported yet")), out);
-    case Method::kStreamingPull: break;
+    case Method::kSeek: return Reply(call, absl::UnimplementedError("Subscriber.Seek is not supported yet"), out);
+    case Method::kStreamingPull: HOPGAP_CHECK(false, "StreamingPull is no unary call");
+    default: return Admin(*this, now, call, out).Run(method, std::move(request));
   }
-  HOPGAP_CHECK(false, "StreamingPull is no unary call");
 }
 
 void Broker::Impl::OnCallCancelled(Instant, CallId call, Actions&) {
@@ -150,6 +129,7 @@ void Broker::Impl::OnDeadline(Instant now, Actions& out) {
     Dispatch(now, subscription, out);
   }
   AnswerDuePulls(now, out);
+  ExpireSnapshots(now, out);
 }
 
 // A pull that was answered or cancelled leaves its deadline behind.
@@ -176,6 +156,7 @@ std::optional<Instant> Broker::Impl::NextDeadline() const {
   std::optional<Instant> next = held_.NextDue();
   if (stopping_) return next;
   if (!wakes_.empty()) next = std::min(next.value_or(kNever), wakes_.begin()->first);
+  if (const auto expiry = NextSnapshotExpiry()) next = std::min(next.value_or(kNever), *expiry);
   if (!pull_deadlines_.empty()) next = std::min(next.value_or(kNever), pull_deadlines_.front().first);
   return next;
 }

@@ -78,6 +78,7 @@ class Broker {
     size_t retained_bytes_max = size_t{4} << 30;  // beyond: Publish is RESOURCE_EXHAUSTED
     size_t streams_max = 10'000;                  // beyond: RESOURCE_EXHAUSTED
     size_t waiting_pulls_max = 10'000;            // beyond: RESOURCE_EXHAUSTED
+    size_t snapshots_max = 10'000;                // beyond: RESOURCE_EXHAUSTED
     size_t held_max = 1'000'000;                  // requests and replies held by delays; beyond: RESOURCE_EXHAUSTED
   };
 

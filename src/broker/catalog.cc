@@ -24,6 +24,19 @@ std::string_view ProjectOf(std::string_view name, std::string_view collection) {
 
 }  // namespace
 
+void Topic::Take(LoggedMessage message) {
+  message.references = static_cast<uint32_t>(snapshots.size());
+  for (Subscription* subscription : subscriptions) {
+    if (!subscription->filter.Matches(message.message)) {
+      subscription->Skip(log.next());
+      continue;
+    }
+    subscription->Append(log.next(), message.message);
+    ++message.references;
+  }
+  log.Append(std::move(message));
+}
+
 absl::StatusOr<uint16_t> Catalog::PlaceFor(std::string_view project, std::string_view name) {
   std::string key = StrCat(project, " ", name);
   if (const auto found = places_.find(key); found != places_.end()) return found->second;
@@ -61,11 +74,13 @@ void Catalog::DeleteTopic(Topic& topic) {
   topic_names_.erase(topic.value.name);
   topic.deleted = true;
   for (Subscription* subscription : topic.subscriptions) subscription->value.topic = pubsub::kDeletedTopic;
+  for (Subscription* subscription : topic.detached) subscription->value.topic = pubsub::kDeletedTopic;
   ForgetIfUnused(topic);
 }
 
 void Catalog::ForgetIfUnused(Topic& topic) {
-  if (topic.deleted && topic.subscriptions.empty()) topics_.erase(topic.id);
+  const bool used = !topic.subscriptions.empty() || !topic.detached.empty() || !topic.snapshots.empty();
+  if (topic.deleted && !used) topics_.erase(Incarnation{topic.id});
 }
 
 Topic* Catalog::FindTopic(std::string_view name) {
@@ -90,18 +105,36 @@ absl::Status Catalog::AddSubscription(Incarnation id, pubsub::Subscription value
   subscription->project = project;
   subscription->place = *place;
   subscription->delays = DelaysFor(project);
-  topic.subscriptions.push_back(subscription.get());
+  (subscription->value.detached ? topic.detached : topic.subscriptions).push_back(subscription.get());
   subscriptions_.emplace(id, std::move(subscription));
   return absl::OkStatus();
 }
 
 void Catalog::DeleteSubscription(Subscription& subscription) {
   Topic& topic = subscription.topic;
+  Release(subscription);
+  ForgetIfUnused(topic);
+}
+
+// The topic stays, whatever becomes of it.
+void Catalog::Release(Subscription& subscription) {
+  Topic& topic = subscription.topic;
   subscription.ReleaseAll();
   subscription_names_.erase(subscription.value.name);
   std::erase(topic.subscriptions, &subscription);
+  std::erase(topic.detached, &subscription);
   subscriptions_.erase(Incarnation{subscription.id});
-  ForgetIfUnused(topic);
+}
+
+void Catalog::DetachSubscription(Subscription& subscription, Incarnation as) {
+  Topic& topic = subscription.topic;
+  pubsub::Subscription value = subscription.value;
+  value.detached = true;
+  const Duration ceiling = subscription.ceiling;
+  Release(subscription);
+  const Sequence end = topic.log.next();
+  const absl::Status added = AddSubscription(as, std::move(value), topic, end, end, ceiling);
+  HOPGAP_CHECK(added.ok(), "a name that had a place has it for ever");
 }
 
 Subscription* Catalog::FindSubscription(std::string_view name) {
@@ -131,13 +164,28 @@ absl::StatusOr<Page> Catalog::ListSubscriptions(std::string_view project, int32_
 
 absl::StatusOr<Page> Catalog::ListTopicSubscriptions(const Topic& topic, int32_t page_size,
                                                      std::string_view token) const {
-  // The list of one topic has a prefix of its own, so that its tokens are.
-  const std::string prefix = StrCat(topic.value.name, " ");
   Names names;
-  for (const Subscription* subscription : topic.subscriptions) {
-    names.emplace(StrCat(prefix, subscription->value.name), subscription->id);
-  }
-  absl::StatusOr<Page> page = List(names, prefix, page_size, token);
+  for (const Subscription* subscription : topic.subscriptions) names.emplace(subscription->value.name, 0);
+  return ListOf(topic, names, page_size, token);
+}
+
+absl::StatusOr<Page> Catalog::ListTopicSnapshots(const Topic& topic, int32_t page_size, std::string_view token) const {
+  Names names;
+  for (const Snapshot* snapshot : topic.snapshots) names.emplace(snapshot->value.name, 0);
+  return ListOf(topic, names, page_size, token);
+}
+
+absl::StatusOr<Page> Catalog::ListSnapshots(std::string_view project, int32_t page_size, std::string_view token) const {
+  return List(snapshot_names_, StrCat("projects/", project, "/snapshots/"), page_size, token);
+}
+
+// The lists of one topic have a prefix of their own, so that their tokens are.
+absl::StatusOr<Page> Catalog::ListOf(const Topic& topic, const Names& names, int32_t page_size,
+                                     std::string_view token) const {
+  const std::string prefix = StrCat(topic.value.name, " ");
+  Names prefixed;
+  for (const auto& [name, id] : names) prefixed.emplace(StrCat(prefix, name), id);
+  absl::StatusOr<Page> page = List(prefixed, prefix, page_size, token);
   if (!page.ok()) return page;
   for (std::string& name : page->names) name.erase(0, prefix.size());
   return page;

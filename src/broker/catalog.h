@@ -5,12 +5,15 @@
 
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/draw.h"
 #include "broker/broker.h"
+#include "broker/snapshot.h"
 #include "broker/subscription.h"
 #include "broker/topic_log.h"
 
@@ -20,10 +23,16 @@ struct Topic {
   Topic(Incarnation incarnation, pubsub::Topic resource, size_t& retained)
       : id(incarnation), value(std::move(resource)), log(retained) {}
 
+  // The next message, on its way to the journal: every subscription whose
+  // filter it matches gets it, and every snapshot keeps it.
+  void Take(LoggedMessage message);
+
   const Incarnation id;
   pubsub::Topic value;
   TopicLog log;
   std::vector<Subscription*> subscriptions;  // in the order of creation
+  std::vector<Subscription*> detached;       // they get nothing, but name it
+  std::vector<Snapshot*> snapshots;
   std::string project;
   uint16_t place = 0;
   const Delays* delays = nullptr;
@@ -38,7 +47,7 @@ struct Page {
   std::string next_page_token;
 };
 
-// The topics and subscriptions by name and by incarnation. Owns them.
+// The topics, subscriptions and snapshots by name and by incarnation. Owns them.
 class Catalog {
  public:
   // Every place an event can name costs a number that is never given back.
@@ -63,11 +72,30 @@ class Catalog {
   Subscription* FindSubscription(Incarnation id);
   std::vector<Subscription*> Subscriptions() const;  // in the order of incarnations
 
+  // Its backlog goes, its topic gives it nothing any more, and it goes on as
+  // `as`: what waits for the old incarnation finds it gone.
+  void DetachSubscription(Subscription& subscription, Incarnation as);
+
+  // ResourceExhausted if there are Options::snapshots_max. Requires: the name is
+  // valid and free; the topic keeps every message that is unacked.
+  absl::Status AddSnapshot(Incarnation id, pubsub::Snapshot value, Topic& topic, Sequence next,
+                           std::vector<SequenceRange> unacked);
+  // Lets go of its messages.
+  void DeleteSnapshot(Snapshot& snapshot);
+  void SetSnapshot(Snapshot& snapshot, pubsub::Snapshot value);
+  Snapshot* FindSnapshot(std::string_view name);
+  Snapshot* FindSnapshot(Incarnation id);
+  std::vector<Snapshot*> Snapshots() const;  // in the order of incarnations
+  Snapshot* FirstSnapshotToExpire() const;   // null if there is none
+
   // Pages of names. InvalidArgument for a bad size or token; a token is good
   // for ever, whatever was deleted since, but only for the list that gave it.
   absl::StatusOr<Page> ListTopics(std::string_view project, int32_t page_size, std::string_view token) const;
   absl::StatusOr<Page> ListSubscriptions(std::string_view project, int32_t page_size, std::string_view token) const;
   absl::StatusOr<Page> ListTopicSubscriptions(const Topic& topic, int32_t page_size, std::string_view token) const;
+
+  absl::StatusOr<Page> ListSnapshots(std::string_view project, int32_t page_size, std::string_view token) const;
+  absl::StatusOr<Page> ListTopicSnapshots(const Topic& topic, int32_t page_size, std::string_view token) const;
 
   size_t retained_bytes() const { return retained_; }
 
@@ -76,6 +104,8 @@ class Catalog {
   absl::StatusOr<uint16_t> PlaceFor(std::string_view project, std::string_view name);
   const Delays* DelaysFor(const std::string& project) const;
   void ForgetIfUnused(Topic& topic);
+  void Release(Subscription& subscription);
+  absl::StatusOr<Page> ListOf(const Topic& topic, const Names& names, int32_t page_size, std::string_view token) const;
   absl::StatusOr<Page> List(const Names& names, std::string_view prefix, int32_t page_size,
                             std::string_view token) const;
   std::string PageToken(std::string_view prefix, std::string_view last) const;
@@ -85,11 +115,13 @@ class Catalog {
   trace::EventSink& sink_;
   size_t retained_ = 0;
   Incarnation last_incarnation_ = 0;
-  Names topic_names_, subscription_names_;
+  Names topic_names_, subscription_names_, snapshot_names_;
   std::map<std::string, uint16_t, std::less<>> places_;  // by "project name": a name made again is the same place
   // Subscriptions are declared last: they go first, and let go of their topics' messages.
   absl::flat_hash_map<Incarnation, std::unique_ptr<Topic>> topics_;
   std::map<Incarnation, std::unique_ptr<Subscription>> subscriptions_;
+  std::map<Incarnation, std::unique_ptr<Snapshot>> snapshots_;
+  std::set<std::pair<WallTime, Incarnation>> snapshot_expiries_;
 };
 
 }  // namespace hopgap::broker

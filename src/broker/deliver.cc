@@ -19,7 +19,7 @@ constexpr size_t kGenerationsPerGroup = 1000;
 }  // namespace
 
 void Broker::Impl::Pull(Instant now, CallId call, const pubsub::PullRequest& request, Actions& out) {
-  const absl::StatusOr<Subscription*> found = SubscriptionNamed(request.subscription);
+  const absl::StatusOr<Subscription*> found = AttachedNamed(request.subscription);
   if (!found.ok()) return Reply(call, found.status(), out);
   if (request.max_messages < pubsub::kPullMessagesMin) return Reply(call, BadArgument("max_messages"), out);
   if (waiting_pulls_ >= options_.waiting_pulls_max) {

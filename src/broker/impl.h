@@ -50,18 +50,14 @@ class Broker::Impl {
   void AnswerDuePulls(Instant now, Actions& out);
   void DropStalePullDeadlines();
 
-  // admin.cc
-  void CreateTopic(CallId call, pubsub::Topic topic, Actions& out);
-  void CreateSubscription(CallId call, pubsub::Subscription subscription, Actions& out);
-  void GetTopic(CallId call, const std::string& name, Actions& out);
-  void GetSubscription(CallId call, const std::string& name, Actions& out);
-  void DeleteTopic(CallId call, const std::string& name, Actions& out);
-  void DeleteSubscription(CallId call, const std::string& name, Actions& out);
-  void ListTopics(CallId call, const pubsub::ListRequest& request, Actions& out);
-  void ListSubscriptions(CallId call, const pubsub::ListRequest& request, Actions& out);
-  void ListTopicSubscriptions(CallId call, const pubsub::ListRequest& request, Actions& out);
+  // admin_calls.h: topics, subscriptions, snapshots.
+  class Admin;
   absl::StatusOr<Topic*> TopicNamed(const std::string& name);
   absl::StatusOr<Subscription*> SubscriptionNamed(const std::string& name);
+  absl::StatusOr<Subscription*> AttachedNamed(const std::string& name);  // ... and FailedPrecondition
+  void OnUpdated(Instant now, Subscription& subscription, Sequence bound, Actions& out);
+  std::optional<Instant> NextSnapshotExpiry() const;
+  void ExpireSnapshots(Instant now, Actions& out);
 
   // publish.cc
   struct PendingPublish;
@@ -108,6 +104,7 @@ class Broker::Impl {
   void CloseStream(Subscription& subscription, Stream& stream, absl::Status status, Actions& out);
   void CloseAllStreams(Subscription& subscription, const absl::Status& status, Actions& out);
   void Flush(Subscription& subscription, Stream& stream, Actions& out);
+  void FlushAll(Subscription& subscription, Actions& out);
   void Write(Subscription& subscription, Stream& stream, std::vector<pubsub::ReceivedMessage> messages, Actions& out);
 
   // deliver.cc

@@ -152,7 +152,7 @@ struct Encoder {
     return EncodeValue(RecordType::kSubscriptionUpdated, r.subscription, r.value);
   }
   Slices operator()(const SubscriptionDetached& r) const {
-    return Whole(Head(RecordType::kSubscriptionDetached, r.subscription));
+    return EncodeNumber(RecordType::kSubscriptionDetached, r.subscription, r.as);
   }
   Slices operator()(const SnapshotCreated& r) const {
     std::string out = Head(RecordType::kSnapshotCreated, r.snapshot);
@@ -370,7 +370,8 @@ absl::StatusOr<Record> DecodeRecord(Bytes wire) {
     case RecordType::kCleanStop: return ReadCleanStop(*fields);
     case RecordType::kTopicUpdated: return ReadTopicUpdated(*fields);
     case RecordType::kSubscriptionUpdated: return ReadSubscriptionUpdated(*fields);
-    case RecordType::kSubscriptionDetached: return Record(SubscriptionDetached{.subscription = fields->owner});
+    case RecordType::kSubscriptionDetached:
+      return Record(SubscriptionDetached{.subscription = fields->owner, .as = fields->number});
     case RecordType::kSnapshotCreated: return ReadSnapshotCreated(*fields);
     case RecordType::kSnapshotUpdated: return ReadSnapshotUpdated(*fields);
     case RecordType::kSnapshotDeleted: return Record(SnapshotDeleted{.snapshot = fields->owner});

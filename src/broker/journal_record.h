@@ -102,9 +102,11 @@ struct SubscriptionUpdated {
   Incarnation subscription;
   pubsub::Subscription value;
 };
-// Its backlog is gone, and it gets nothing any more.
+// Its backlog is gone, it gets nothing any more, and it goes on as another
+// incarnation, so that nothing that waits for the old one finds it.
 struct SubscriptionDetached {
   Incarnation subscription;
+  Incarnation as;
 };
 struct SequenceRange {
   Sequence begin;

@@ -56,7 +56,7 @@ std::vector<Record> OneOfEach() {
       CleanStop{},
       TopicUpdated{.topic = 1, .value = topic},
       SubscriptionUpdated{.subscription = 2, .value = subscription},
-      SubscriptionDetached{.subscription = 2},
+      SubscriptionDetached{.subscription = 2, .as = 6},
       SnapshotCreated{
           .snapshot = 4, .topic = 1, .next = ~0ull, .unacked = {{0, 1}, {5, 6}, {7, ~0ull}}, .value = snapshot},
       SnapshotCreated{.snapshot = 5, .topic = 1, .next = 0, .unacked = {}, .value = snapshot},

@@ -167,13 +167,10 @@ void Broker::Impl::Append(Instant now, const std::shared_ptr<PendingPublish>& pu
   publish->first = topic->log.next();
   Published record{.topic = topic->id, .first = publish->first, .messages = {}};
   record.messages.reserve(publish->messages.size());
-  const auto references = static_cast<uint32_t>(topic->subscriptions.size());
   for (LoggedMessage& logged : publish->messages) {
     logged.message = logged.message.Accepted(StrCat(logged.id), publish_time);
     record.messages.push_back(logged.message);
-    logged.references = references;
-    for (Subscription* subscription : topic->subscriptions) subscription->Append(topic->log.next(), logged.message);
-    topic->log.Append(std::move(logged));
+    topic->Take(std::move(logged));
   }
   publish->messages.clear();
   publish->raises = RaiseBounds(now, *topic);
@@ -226,9 +223,10 @@ void Broker::Impl::OnPublished(Instant now, const std::shared_ptr<PendingPublish
   for (Subscription* subscription : topic->subscriptions) {
     if (subscription->first > publish->first) continue;
     for (Sequence sequence = publish->first; sequence < publish->first + publish->names.size(); ++sequence) {
-      Delivery& delivery = *subscription->Find(sequence);
-      const Duration delay = DrawDeliver(now, *subscription, sequence, delivery);
-      subscription->MakeDeliverable(sequence, delivery, now, now + delay);
+      Delivery* delivery = subscription->Find(sequence);
+      if (delivery == nullptr || delivery->state != Delivery::State::kUncommitted) continue;
+      const Duration delay = DrawDeliver(now, *subscription, sequence, *delivery);
+      subscription->MakeDeliverable(sequence, *delivery, now, now + delay);
     }
     Advance(now, *subscription);
     Dispatch(now, *subscription, out);

@@ -62,6 +62,13 @@ void ReadyQueue::Push(Sequence sequence, Delivery& delivery) {
   ++shared_count_;
 }
 
+void ReadyQueue::Withdraw(Delivery& delivery) {
+  HOPGAP_CHECK(delivery.state == State::kReady, "withdrew what is not ready");
+  delivery.state = State::kReturning;
+  if (delivery.line != nullptr) return Put(*delivery.line);
+  --shared_count_;
+}
+
 std::optional<Sequence> ReadyQueue::Leave(Sequence sequence, Delivery& delivery) {
   if (delivery.line == nullptr) {
     if (delivery.state == State::kReady) --shared_count_;

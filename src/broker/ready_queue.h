@@ -63,6 +63,9 @@ class ReadyQueue {
   void Join(std::string_view key, Sequence sequence, Delivery& delivery);
   // It may be sent as far as it itself goes: its state becomes kReady.
   void Push(Sequence sequence, Delivery& delivery);
+  // It may not be sent for now: its state becomes kReturning. Requires: it is
+  // kReady; Sweep() before it, or any other, is pushed again.
+  void Withdraw(Delivery& delivery);
   // It is about to be finished, whatever its state. Returns what is the first of
   // its key now, if it was the first.
   std::optional<Sequence> Leave(Sequence sequence, Delivery& delivery);

@@ -14,6 +14,10 @@ absl::Status Missing(std::string_view what, Incarnation id) {
   return absl::DataLossError(StrCat("journal: a record names ", what, " ", id, ", which is not there"));
 }
 
+absl::Status CannotBe(std::string_view what, Incarnation id, std::string_view verb) {
+  return absl::DataLossError(StrCat("journal: ", what, " ", id, " cannot be ", verb, " as its record says"));
+}
+
 }  // namespace
 
 absl::Status Replayer::Apply(const pubsub::Bytes& wire) {
@@ -54,7 +58,8 @@ absl::Status Replayer::Apply(TopicDeleted& record) {
 absl::Status Replayer::Apply(SubscriptionCreated& record) {
   Topic* topic = catalog_.FindTopic(record.topic);
   if (topic == nullptr) return Missing("topic", record.topic);
-  const bool good = pubsub::ParseName(record.value.name, "subscriptions").ok() && record.subscription != 0;
+  const bool good = pubsub::ParseName(record.value.name, "subscriptions").ok() && record.subscription != 0 &&
+                    pubsub::Filter::Parse(record.value.filter).ok();
   if (!good || catalog_.FindSubscription(record.value.name) != nullptr ||
       catalog_.FindSubscription(record.subscription) != nullptr || record.first != topic->log.next()) {
     return absl::DataLossError(
@@ -88,10 +93,8 @@ absl::Status Replayer::Apply(Published& record) {
     next_message_id_ = std::max(next_message_id_, logged.id + 1);
     logged.key = KeyOf(message);
     logged.draw = DrawKeyFor(message.Attribute(pubsub::kDrawAttribute), topic->value.name, topic->arrivals++);
-    logged.references = static_cast<uint32_t>(topic->subscriptions.size());
-    for (Subscription* subscription : topic->subscriptions) subscription->Append(topic->log.next(), message);
     logged.message = std::move(message);
-    topic->log.Append(std::move(logged));
+    topic->Take(std::move(logged));
   }
   return absl::OkStatus();
 }
@@ -143,12 +146,63 @@ absl::Status Replayer::Apply(CleanStop& record) {
   return absl::OkStatus();
 }
 
-// Nothing writes these yet.
-absl::Status Replayer::Apply(TopicUpdated&) { return absl::DataLossError("journal: no updates yet"); }
-absl::Status Replayer::Apply(SubscriptionUpdated&) { return absl::DataLossError("journal: no updates yet"); }
-absl::Status Replayer::Apply(SubscriptionDetached&) { return absl::DataLossError("journal: no detaching yet"); }
-absl::Status Replayer::Apply(SnapshotCreated&) { return absl::DataLossError("journal: no snapshots yet"); }
-absl::Status Replayer::Apply(SnapshotUpdated&) { return absl::DataLossError("journal: no snapshots yet"); }
-absl::Status Replayer::Apply(SnapshotDeleted&) { return absl::DataLossError("journal: no snapshots yet"); }
+absl::Status Replayer::Apply(TopicUpdated& record) {
+  Topic* topic = catalog_.FindTopic(record.topic);
+  if (topic == nullptr || topic->deleted) return Missing("topic", record.topic);
+  if (record.value.name != topic->value.name) return CannotBe("topic", record.topic, "updated");
+  topic->value = std::move(record.value);
+  return absl::OkStatus();
+}
+
+absl::Status Replayer::Apply(SubscriptionUpdated& record) {
+  const absl::StatusOr<Subscription*> found = Find(record.subscription);
+  if (!found.ok()) return found.status();
+  const pubsub::Subscription& now = (*found)->value;
+  if (record.value.name != now.name || record.value.filter != now.filter || record.value.detached != now.detached) {
+    return CannotBe("subscription", record.subscription, "updated");
+  }
+  (*found)->ReplayUpdate(std::move(record.value));
+  return absl::OkStatus();
+}
+
+absl::Status Replayer::Apply(SubscriptionDetached& record) {
+  const absl::StatusOr<Subscription*> found = Find(record.subscription);
+  if (!found.ok()) return found.status();
+  if ((*found)->value.detached || record.as == 0 || catalog_.FindSubscription(record.as) != nullptr) {
+    return CannotBe("subscription", record.subscription, "detached");
+  }
+  catalog_.DetachSubscription(**found, record.as);
+  return absl::OkStatus();
+}
+
+absl::Status Replayer::Apply(SnapshotCreated& record) {
+  Topic* topic = catalog_.FindTopic(record.topic);
+  if (topic == nullptr) return Missing("topic", record.topic);
+  bool good = pubsub::ParseName(record.value.name, "snapshots").ok() && record.snapshot != 0 &&
+              catalog_.FindSnapshot(record.value.name) == nullptr &&
+              catalog_.FindSnapshot(record.snapshot) == nullptr && record.next == topic->log.next();
+  for (const SequenceRange& range : record.unacked) {
+    for (Sequence sequence = range.begin; good && sequence < range.end; ++sequence) {
+      good = topic->log.Find(sequence) != nullptr;
+    }
+  }
+  if (!good) return CannotBe("snapshot", record.snapshot, "made");
+  return catalog_.AddSnapshot(record.snapshot, std::move(record.value), *topic, record.next, std::move(record.unacked));
+}
+
+absl::Status Replayer::Apply(SnapshotUpdated& record) {
+  Snapshot* snapshot = catalog_.FindSnapshot(record.snapshot);
+  if (snapshot == nullptr) return Missing("snapshot", record.snapshot);
+  if (record.value.name != snapshot->value.name) return CannotBe("snapshot", record.snapshot, "updated");
+  catalog_.SetSnapshot(*snapshot, std::move(record.value));
+  return absl::OkStatus();
+}
+
+absl::Status Replayer::Apply(SnapshotDeleted& record) {
+  Snapshot* snapshot = catalog_.FindSnapshot(record.snapshot);
+  if (snapshot == nullptr) return Missing("snapshot", record.snapshot);
+  catalog_.DeleteSnapshot(*snapshot);
+  return absl::OkStatus();
+}
 
 }  // namespace hopgap::broker

@@ -30,7 +30,8 @@ struct Stream {
   bool half_closed = false;
   std::optional<absl::Status> closing;  // set: to be finished with this once the write is done
 
-  bool owes_response = false;  // properties, or the confirmations below
+  bool told_exactly_once = false;  // by the newest response written
+  bool owes_response = false;      // properties, or the confirmations below
   pubsub::Confirmation acks, modacks;
   size_t confirmations_to_come = 0;  // requests whose confirmation waits for a commit or a delay
 

@@ -74,7 +74,7 @@ Broker::Impl::Found Broker::Impl::FindStream(StreamId stream) {
 void Broker::Impl::OnStreamOpen(Instant now, StreamId id, pubsub::StreamingPullRequest first, Actions& out) {
   const auto refuse = [&](absl::Status status) { out.push_back(CloseAction(id, std::move(status))); };
   if (stopping_) return refuse(Stopping());
-  const absl::StatusOr<Subscription*> found = SubscriptionNamed(first.subscription);
+  const absl::StatusOr<Subscription*> found = AttachedNamed(first.subscription);
   if (!found.ok()) return refuse(found.status());
   if (absl::Status status = CheckStreamDeadline(first.stream_ack_deadline_seconds); !status.ok()) return refuse(status);
   if (absl::Status status = CheckModifies(first); !status.ok()) return refuse(status);
@@ -242,6 +242,15 @@ void Broker::Impl::Flush(Subscription& subscription, Stream& stream, Actions& ou
   }
 }
 
+// A flush may end its stream.
+void Broker::Impl::FlushAll(Subscription& subscription, Actions& out) {
+  std::vector<StreamId> ids;
+  for (const auto& stream : subscription.streams.all()) ids.push_back(stream->id);
+  for (StreamId id : ids) {
+    if (Stream* stream = subscription.streams.Find(id)) Flush(subscription, *stream, out);
+  }
+}
+
 void Broker::Impl::Write(Subscription& subscription, Stream& stream, std::vector<pubsub::ReceivedMessage> messages,
                          Actions& out) {
   pubsub::StreamingPullResponse response;
@@ -250,6 +259,8 @@ void Broker::Impl::Write(Subscription& subscription, Stream& stream, std::vector
   response.modify_ack_deadline_confirmation = std::exchange(stream.modacks, {});
   response.properties.exactly_once_delivery_enabled = subscription.exactly_once();
   response.properties.message_ordering_enabled = subscription.ordered();
+  response.properties.message_ordering_enabled = subscription.ordered();
+  stream.told_exactly_once = subscription.exactly_once();
   stream.owes_response = false;
   stream.write_in_flight = true;
   out.push_back({.kind = Action::Kind::kWrite, .stream = stream.id, .payload = pubsub::Encode(response)});

@@ -12,17 +12,25 @@ namespace {
 using State = Delivery::State;
 constexpr Instant kLongAgo{Duration::min()};
 
+pubsub::Filter Read(std::string_view text) {
+  absl::StatusOr<pubsub::Filter> filter = pubsub::Filter::Parse(text);
+  HOPGAP_CHECK(filter.ok(), "a subscription with a bad filter");
+  return *std::move(filter);
+}
+
 }  // namespace
 
 Subscription::Subscription(Incarnation incarnation, pubsub::Subscription resource, Topic& its_topic, Sequence from,
                            Sequence send_bound, Duration lease_ceiling)
     : id(incarnation),
       value(std::move(resource)),
+      filter(Read(value.filter)),
       topic(its_topic),
       first(from),
       bound(send_bound),
       ceiling(lease_ceiling),
-      ceiling_durable(lease_ceiling) {}
+      ceiling_durable(lease_ceiling),
+      exactly_once_(value.enable_exactly_once_delivery) {}
 
 void Subscription::Append(Sequence sequence, const pubsub::Message& message) {
   Delivery& delivery = deliveries_.Add(sequence, Delivery{.bytes = static_cast<uint32_t>(message.wire_size())});
@@ -211,6 +219,44 @@ size_t Subscription::OnBoundDurable(Sequence raised) {
   return released;
 }
 
+std::vector<AckedDelivery> Subscription::StartExactlyOnce() {
+  exactly_once_ = true;
+  std::vector<AckedDelivery> sent;
+  std::vector<Sequence> waiting;
+  deliveries_.ForEach([&](Sequence sequence, Delivery& delivery) {
+    if (delivery.generation > 0) sent.push_back({sequence, delivery.generation});
+    if (delivery.state != State::kReady) return;
+    ready_.Withdraw(delivery);
+    waiting.push_back(sequence);
+  });
+  ready_.Sweep();
+  for (Sequence sequence : waiting) MakeReady(sequence, *Find(sequence));
+  return sent;
+}
+
+void Subscription::StopExactlyOnce() {
+  exactly_once_ = false;
+  awaiting_bound_.clear();
+  awaiting_generation_.clear();
+  deliveries_.ForEach([&](Sequence sequence, Delivery& delivery) {
+    const bool waits = delivery.state == State::kAwaitsBound || delivery.state == State::kAwaitsGeneration;
+    if (waits) ready_.Push(sequence, delivery);
+  });
+}
+
+std::vector<SequenceRange> Subscription::Unacked() {
+  std::vector<SequenceRange> ranges;
+  deliveries_.ForEach([&](Sequence sequence, Delivery& delivery) {
+    if (delivery.state == State::kAckPending || delivery.state == State::kDeadLettering) return;
+    if (!ranges.empty() && ranges.back().end == sequence) {
+      ++ranges.back().end;
+    } else {
+      ranges.push_back({sequence, sequence + 1});
+    }
+  });
+  return ranges;
+}
+
 std::optional<Instant> Subscription::NextDeadline() const {
   std::optional<Instant> next = leases_.NextDeadline();
   if (!delayed_.empty()) next = std::min(next.value_or(kNever), delayed_.front().first);
@@ -233,6 +279,11 @@ void Subscription::ReplayGeneration(const AckedDelivery& next) {
 
 void Subscription::ReplayNack(const AckedDelivery& nack) {
   if (Delivery* delivery = Find(nack.sequence)) delivery->nacked = nack.generation;
+}
+
+void Subscription::ReplayUpdate(pubsub::Subscription updated) {
+  value = std::move(updated);
+  exactly_once_ = value.enable_exactly_once_delivery;
 }
 
 void Subscription::Restore(Instant now, const std::vector<CleanStop::Lease>* clean) {

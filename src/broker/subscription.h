@@ -16,6 +16,7 @@
 #include "broker/send_bound.h"
 #include "broker/stream_set.h"
 #include "broker/topic_log.h"
+#include "pubsub/filter.h"
 #include "pubsub/resources.h"
 
 namespace hopgap::broker {
@@ -39,7 +40,10 @@ class Subscription {
   Subscription(Incarnation id, pubsub::Subscription value, Topic& topic, Sequence first, Sequence bound,
                Duration ceiling);
 
-  // The next message of the topic is on its way to the journal.
+  // The next message of the topic is not for it: it counts as acked, so that
+  // the filter leaves no hole in what is.
+  void Skip(Sequence sequence) { acked_.Insert(sequence); }
+  // The next message of the topic is on its way to the journal. Requires: the filter matches.
   void Append(Sequence sequence, const pubsub::Message& message);
   // It may be sent from `due` on. Requires: it is uncommitted, or its lease ended.
   void MakeDeliverable(Sequence sequence, Delivery& delivery, Instant now, Instant due);
@@ -81,11 +85,21 @@ class Subscription {
   // Sends up to the raised bound; returns how many messages it set free.
   size_t OnBoundDurable(Sequence bound);
 
+  // Exactly-once delivery is switched on or off (see value) while messages are
+  // out; leases go on. On: nothing more is sent until the journal knows of the
+  // switch and of what was sent so far, which is named. Off: only when the
+  // journal knows.
+  std::vector<AckedDelivery> StartExactlyOnce();
+  void StopExactlyOnce();
+  // The messages that are not finished with, or about to be.
+  std::vector<SequenceRange> Unacked();
+
   // Replay. `Restore` puts every unacked message into its place after a crash,
   // or after a clean stop with these leases.
   void ReplayAck(const AckedDelivery& delivery);
   void ReplayGeneration(const AckedDelivery& delivery);
   void ReplayNack(const AckedDelivery& delivery);
+  void ReplayUpdate(pubsub::Subscription updated);
   void Restore(Instant now, const std::vector<CleanStop::Lease>* clean);
 
   Delivery* Find(Sequence sequence) { return deliveries_.Find(sequence); }
@@ -99,7 +113,7 @@ class Subscription {
   std::optional<Instant> NextDeadline() const;
   void CloseStream(StreamId stream);
 
-  bool exactly_once() const { return value.enable_exactly_once_delivery; }
+  bool exactly_once() const { return exactly_once_; }  // what holds now; value says what was asked for
   Duration ack_deadline() const { return std::chrono::seconds{value.ack_deadline_seconds}; }
   bool ordered() const { return value.enable_message_ordering; }
   size_t ready() const { return ready_.size(); }  // for whoever comes
@@ -112,6 +126,7 @@ class Subscription {
 
   const Incarnation id;
   pubsub::Subscription value;
+  const pubsub::Filter filter;
   Topic& topic;          // outlives it, also when it is deleted by name
   const Sequence first;  // the first sequence it receives
   std::string project;
@@ -130,6 +145,7 @@ class Subscription {
   std::optional<Sequence> FinishOne(Sequence sequence, Generation generation);
   void FreeCredit(Delivery& delivery);
 
+  bool exactly_once_;
   SequenceWindow<Delivery> deliveries_;
   LeaseTable leases_;
   ReadyQueue ready_{deliveries_, streams};

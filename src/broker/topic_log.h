@@ -16,7 +16,7 @@ struct LoggedMessage {
   trace::MessageKey key;  // none if the message carries no trace context
   DrawKey draw;
   uint64_t id = 0;          // message_id as a number
-  uint32_t references = 0;  // subscriptions that have not finished with it
+  uint32_t references = 0;  // subscriptions that have not finished with it, and snapshots
 };
 
 // The trace context that the publisher put in; none if there is no good one.
@@ -56,7 +56,14 @@ class TopicLog {
   // Null once it is released by all.
   const LoggedMessage* Find(Sequence sequence) { return messages_.Find(sequence); }
 
-  // One subscription has finished with it. Requires: it is kept.
+  // One more needs it. Requires: it is kept.
+  void Keep(Sequence sequence) {
+    LoggedMessage* message = messages_.Find(sequence);
+    HOPGAP_CHECK(message != nullptr, "kept a message that is gone");
+    ++message->references;
+  }
+
+  // One subscription, or snapshot, has finished with it. Requires: it is kept.
   void Release(Sequence sequence) {
     LoggedMessage* message = messages_.Find(sequence);
     HOPGAP_CHECK(message != nullptr, "released a message that is not kept");

@@ -1,0 +1,110 @@
+// Topics and subscriptions changed while they are in use.
+
+#include <algorithm>
+
+#include "base/text.h"
+#include "broker/admin_calls.h"
+#include "broker/errors.h"
+#include "broker/resource_checks.h"
+#include "pubsub/names.h"
+#include "pubsub/update_mask.h"
+
+namespace hopgap::broker {
+
+absl::Status CheckServed(const pubsub::Topic& topic);
+absl::Status CheckServed(const pubsub::Subscription& value);
+
+void Broker::Impl::Admin::UpdateTopic(const pubsub::UpdateTopicRequest& request) {
+  const std::string& name = request.topic.name;
+  if (const auto parsed = pubsub::ParseName(name, "topics"); !parsed.ok()) return Answer(parsed.status());
+  Topic* topic = impl_.catalog_.FindTopic(name);
+  // A bad mask is an error of the request, whether its topic is there or not.
+  pubsub::Topic value = topic == nullptr ? pubsub::Topic() : topic->value;
+  if (absl::Status status = pubsub::ApplyUpdate(request, value); !status.ok()) return Answer(std::move(status));
+  if (topic == nullptr) return Answer(ResourceNotFound(name));
+  if (absl::Status status = CheckTopic(value); !status.ok()) return Answer(std::move(status));
+  if (absl::Status status = CheckServed(value); !status.ok()) return Answer(std::move(status));
+  topic->value = value;
+  std::string answer = pubsub::Encode(value);
+  Persist({TopicUpdated{.topic = topic->id, .value = std::move(value)}}, std::move(answer));
+}
+
+// What the journal has to know before a message may be sent under exactly-once
+// delivery: which generations were sent so far, and that anything may have been.
+// Each record is harmless without the update that follows them.
+std::vector<Record> Broker::Impl::Admin::SwitchToExactlyOnce(Subscription& subscription) {
+  std::vector<Record> records;
+  std::vector<AckedDelivery> sent = subscription.StartExactlyOnce();
+  Duration longest = subscription.ack_deadline();
+  subscription.ForEachLease(now_, [&](const AckedDelivery&, Duration left) { longest = std::max(longest, left); });
+  for (const auto& stream : subscription.streams.all()) longest = std::max(longest, stream->lease);
+  impl_.EnsureCeiling(subscription, longest, out_);
+  if (!sent.empty()) records.push_back(Redelivered{.subscription = subscription.id, .deliveries = std::move(sent)});
+  const Sequence end = subscription.topic.log.next();
+  SendBound& bound = subscription.bound;
+  const Sequence raised = bound.requested() < end ? bound.Raise(end, now_) : bound.requested();
+  records.push_back(SendBoundRaised{.subscription = subscription.id, .bound = raised});
+  return records;
+}
+
+void Broker::Impl::Admin::UpdateSubscription(const pubsub::UpdateSubscriptionRequest& request) {
+  const std::string& name = request.subscription.name;
+  if (const auto parsed = pubsub::ParseName(name, "subscriptions"); !parsed.ok()) return Answer(parsed.status());
+  Subscription* subscription = impl_.catalog_.FindSubscription(name);
+  pubsub::Subscription value = subscription == nullptr ? pubsub::Subscription() : subscription->value;
+  if (absl::Status status = pubsub::ApplyUpdate(request, value); !status.ok()) return Answer(std::move(status));
+  if (subscription == nullptr) return Answer(ResourceNotFound(name));
+  if (absl::Status status = CheckSubscription(value); !status.ok()) return Answer(std::move(status));
+  if (absl::Status status = CheckServed(value); !status.ok()) return Answer(std::move(status));
+  // A topic that is gone since is no reason to refuse another change.
+  if (value.dead_letter_policy != subscription->value.dead_letter_policy) {
+    if (absl::Status status = CheckDeadLetterTopic(value); !status.ok()) return Answer(std::move(status));
+  }
+
+  const bool on = value.enable_exactly_once_delivery;
+  subscription->value = value;
+  impl_.Advance(now_, *subscription);
+  std::vector<Record> records;
+  if (on && !subscription->exactly_once()) records = SwitchToExactlyOnce(*subscription);
+  impl_.EnsureCeiling(*subscription, subscription->ack_deadline(), out_);
+  const Sequence bound = subscription->bound.requested();
+  records.push_back(SubscriptionUpdated{.subscription = subscription->id, .value = std::move(value)});
+  impl_.commits_.Persist(
+      records,
+      [&impl = impl_, call = call_, id = subscription->id, bound, answer = Shown(*subscription)](Instant at,
+                                                                                                 Actions& then) {
+        impl.Reply(call, pubsub::Slices{pubsub::Bytes(answer)}, then);
+        Subscription* owner = impl.catalog_.FindSubscription(id);
+        if (owner != nullptr) impl.OnUpdated(at, *owner, bound, then);
+      },
+      out_);
+  impl_.Dispatch(now_, *subscription, out_);
+}
+
+// The journal has an update; another may be on its way.
+void Broker::Impl::OnUpdated(Instant now, Subscription& subscription, Sequence bound, Actions& out) {
+  if (subscription.exactly_once()) {
+    subscription.OnBoundDurable(bound);
+    if (!subscription.value.enable_exactly_once_delivery) subscription.StopExactlyOnce();
+  }
+  for (const auto& stream : subscription.streams.all()) {
+    stream->owes_response |= stream->told_exactly_once != subscription.exactly_once();
+  }
+  Advance(now, subscription);
+  Dispatch(now, subscription, out);
+  FlushAll(subscription, out);
+}
+
+void Broker::Impl::Admin::DetachSubscription(const std::string& name) {
+  const absl::StatusOr<Subscription*> found = impl_.SubscriptionNamed(name);
+  if (!found.ok()) return Answer(found.status());
+  Subscription& subscription = **found;
+  // Again: nothing to do, but the first time may be on its way to the journal.
+  if (subscription.value.detached) return Persist({}, "");
+  TurnAway(subscription, DetachedSubscription());
+  const broker::SubscriptionDetached record{.subscription = subscription.id, .as = impl_.catalog_.NextIncarnation()};
+  impl_.catalog_.DetachSubscription(subscription, record.as);
+  Persist({record}, "");
+}
+
+}  // namespace hopgap::broker
