@@ -22,13 +22,26 @@ std::vector<LeaseRequest::Item> ItemsOf(std::vector<std::string>& ids) {
   std::vector<LeaseRequest::Item> items;
   items.reserve(ids.size());
   for (std::string& id : ids)
-    items.push_back({.text = std::move(id), .id = {}, .state = {}, .failed = false, .unordered = false, .key = {}});
+    items.push_back(
+        {.text = std::move(id), .id = {}, .state = {}, .failed = false, .unordered = false, .key = {}, .failure = {}});
   return items;
 }
 
 absl::Status CheckIds(const std::vector<std::string>& ids, size_t wire_size) {
   if (wire_size > pubsub::kAckRequestBytesMax) return PayloadTooLarge(pubsub::kAckRequestBytesMax);
   return ids.empty() ? NoAckIds() : absl::OkStatus();
+}
+
+LeaseFailure::Why WhyOf(const Returned* returned) {
+  using Why = LeaseFailure::Why;
+  if (returned == nullptr) return Why::kExpired;
+  switch (returned->how) {
+    case LeaseEnd::kExpired: return Why::kExpired;
+    case LeaseEnd::kNacked: return Why::kNacked;
+    case LeaseEnd::kRevoked: return Why::kRevoked;
+    case LeaseEnd::kHoldEnded: return Why::kHoldEnded;
+  }
+  return Why::kExpired;
 }
 
 std::string_view CodeOf(const LeaseRequest::Item& item) {
@@ -55,7 +68,8 @@ std::pair<absl::Status, std::string> FailureOf(const LeaseRequest& request) {
   for (const LeaseRequest::Item& item : request.items) {
     if (!item.failed) failures.emplace_back(item.text, pubsub::kTransientUnavailable);
   }
-  absl::Status status = SomeAckIdsInvalid();
+  const auto first = std::find_if(request.items.begin(), request.items.end(), [](const auto& i) { return i.failed; });
+  absl::Status status = SomeAckIdsInvalid(Describe(*first->failure));
   std::string details = pubsub::EncodeAckFailures(status, failures);
   if (details.size() <= pubsub::kDetailsBytesMax) return {status, std::move(details)};
 
@@ -189,7 +203,7 @@ void Broker::Impl::AckStandard(Instant now, Subscription& subscription, LeaseReq
     const bool leased = delivery->state == Delivery::State::kLeased;
     if (item.state != IdState::kLive && leased) continue;
     if (subscription.InOrder(sequence)) {
-      subscription.Finish(sequence, item.id->generation, record.deliveries);
+      subscription.Finish(sequence, item.id->generation, Subscription::End::kAcked, record.deliveries);
     } else if (leased) {
       subscription.AckEarly(sequence, now);
     }
@@ -204,13 +218,16 @@ void Broker::Impl::AckExactlyOnce(Instant now, Subscription& subscription, const
       Delivery& delivery = *subscription.Find(item.id->sequence);
       subscription.NoteReceipt(delivery);
       if (delivery.state == Delivery::State::kAckPending) continue;  // twice in this request
-      item.failed = item.unordered = !subscription.InOrder(item.id->sequence);
-      if (item.failed) continue;
+      item.unordered = !subscription.InOrder(item.id->sequence);
+      if (item.unordered) {
+        Fail(now, subscription, *request, item);
+        continue;
+      }
       subscription.BeginAck(item.id->sequence, now);
       record.deliveries.push_back({item.id->sequence, item.id->generation});
     } else {
       const bool repeat = item.id && (item.state == IdState::kAckedByThis || item.state == IdState::kAckPending);
-      item.failed = !repeat;
+      if (!repeat) Fail(now, subscription, *request, item);
     }
   }
   const std::vector<AckedDelivery> acked = record.deliveries;
@@ -218,7 +235,12 @@ void Broker::Impl::AckExactlyOnce(Instant now, Subscription& subscription, const
     Subscription* owner = catalog_.FindSubscription(request->subscription);
     if (owner != nullptr) {
       std::vector<AckedDelivery> finished;
-      for (const AckedDelivery& delivery : acked) owner->Finish(delivery.sequence, delivery.generation, finished);
+      for (const auto& [sequence, generation] : acked) {
+        // A seek may have been quicker.
+        const Delivery* delivery = owner->Find(sequence);
+        if (delivery == nullptr || delivery->state != Delivery::State::kAckPending) continue;
+        owner->Finish(sequence, generation, Subscription::End::kAcked, finished);
+      }
     }
     Applied(at, request, after);
     // The credit that the acks gave back.
@@ -239,7 +261,7 @@ void Broker::Impl::ModifyAckDeadline(Instant now, LeaseRequest modify, Actions& 
   if (absl::Status status = Read(now, subscription, modify); !status.ok()) return Refuse(modify, status, out);
   TraceAll(read_at_, modify, What::kLeaseRead, modify.seconds);
   NoteReceipts(subscription, modify);
-  for (LeaseRequest::Item& item : modify.items) item.failed = modify.exactly_once && !Live(item);
+  FailUnlessLive(now, subscription, modify);
   auto request = std::make_shared<LeaseRequest>(std::move(modify));
   const bool any_live = std::any_of(request->items.begin(), request->items.end(), Live);
   const Duration length = std::chrono::seconds{request->seconds};
@@ -267,6 +289,20 @@ void Broker::Impl::NoteReceipts(Subscription& subscription, const LeaseRequest& 
   }
 }
 
+void Broker::Impl::FailUnlessLive(Instant now, Subscription& subscription, LeaseRequest& request) {
+  if (!request.exactly_once) return;
+  for (LeaseRequest::Item& item : request.items) {
+    if (!Live(item)) Fail(now, subscription, request, item);
+  }
+}
+
+void Broker::Impl::Fail(Instant now, Subscription& subscription, const LeaseRequest& request,
+                        LeaseRequest::Item& item) {
+  item.failed = true;
+  item.failure = std::make_unique<LeaseFailure>(Explain(now, subscription, request, item));
+  if (options_.on_lease_failure) options_.on_lease_failure(now, *item.failure);
+}
+
 // Counted from when the request was read, also when it waited since.
 void Broker::Impl::Extend(Instant now, Subscription& subscription, LeaseRequest& request) {
   const Instant deadline = request.read + std::chrono::seconds{request.seconds};
@@ -274,8 +310,8 @@ void Broker::Impl::Extend(Instant now, Subscription& subscription, LeaseRequest&
     if (!Live(item)) continue;
     if (deadline > now) {
       subscription.ExtendLease(item.id->sequence, now, deadline);
-    } else {
-      item.failed = request.exactly_once;
+    } else if (request.exactly_once) {
+      Fail(now, subscription, request, item);
     }
   }
 }
@@ -300,7 +336,7 @@ void Broker::Impl::ExtendAboveCeiling(Instant now, Subscription& subscription, c
         }
         Advance(at, *owner);
         Classify(at, *owner, *request);
-        for (LeaseRequest::Item& item : request->items) item.failed = request->exactly_once && !Live(item);
+        FailUnlessLive(at, *owner, *request);
         Extend(at, *owner, *request);
         Applied(at, request, after);
         Dispatch(at, *owner, after);
@@ -319,7 +355,9 @@ void Broker::Impl::Nack(Instant now, Subscription& subscription, LeaseRequest& r
     record.deliveries.push_back({item.id->sequence, item.id->generation});
   }
   // Only now: the return of one would take those of its key along as if nobody had nacked them.
-  for (const AckedDelivery& nacked : record.deliveries) Return(now, subscription, nacked.sequence, LeaseEnd::kNacked);
+  for (const AckedDelivery& nacked : record.deliveries) {
+    Return(now, subscription, nacked.sequence, LeaseEnd::kNacked, now);
+  }
   if (request.exactly_once && !record.deliveries.empty()) commits_.Persist({std::move(record)}, nullptr, out);
 }
 
@@ -333,7 +371,8 @@ void Broker::Impl::Applied(Instant now, const SharedRequest& request, Actions& o
                      .delivery = delivery,
                      .value = static_cast<int64_t>(code),
                      .what = request->ack ? What::kAckCommitted : What::kLeaseApplied,
-                     .place = request->place});
+                     .place = request->place,
+                     .count = item.failure ? static_cast<uint16_t>(item.failure->why) : uint16_t{0}});
     if (request->added <= Duration{0}) continue;
     const Leg leg = request->ack ? Leg::kAck : Leg::kModack;
     Trace(item.key, {.at = now,
@@ -354,6 +393,41 @@ void Broker::Impl::Answer(Instant now, const LeaseRequest& request, Actions& out
   if (!request.AnyFailed()) return Reply(*request.call, pubsub::Slices{}, out);
   auto [status, details] = FailureOf(request);
   ReplyWithDetails(*request.call, std::move(status), std::move(details), out);
+}
+
+LeaseFailure Broker::Impl::Explain(Instant now, Subscription& subscription, const LeaseRequest& request,
+                                   const LeaseRequest::Item& item) {
+  using Why = LeaseFailure::Why;
+  LeaseFailure failure{.why = Why::kMalformed,
+                       .ack = request.ack,
+                       .ack_id = item.text,
+                       .subscription = subscription.value.name,
+                       .message_id = {},
+                       .generation = 0,
+                       .newest = 0,
+                       .ago = {}};
+  if (!item.id) {
+    if (ParseAckId(options_.ack_id_key, item.text)) failure.why = Why::kOtherSubscription;
+    return failure;
+  }
+  failure.generation = item.id->generation;
+  const Delivery* delivery = subscription.Find(item.id->sequence);
+  if (delivery == nullptr) {
+    failure.why = Why::kFinished;
+    return failure;
+  }
+  failure.message_id = subscription.topic.log.Find(item.id->sequence)->message.message_id();
+  failure.newest = delivery->generation;
+  if (item.unordered) {
+    failure.why = Why::kUnordered;
+    return failure;
+  }
+  const Returned* returned = subscription.FindReturned(item.id->sequence);
+  const bool newest = delivery->generation == item.id->generation;
+  const bool last_ended = newest || delivery->generation == item.id->generation + 1;
+  if (returned != nullptr && last_ended) failure.ago = now - returned->at;
+  failure.why = newest ? WhyOf(returned) : Why::kSuperseded;
+  return failure;
 }
 
 void Broker::Impl::Refuse(const LeaseRequest& request, const absl::Status& status, Actions& out) {

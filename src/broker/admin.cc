@@ -37,8 +37,6 @@ absl::Status CheckServed(const pubsub::Subscription& value) {
   if (value.retain_acked_messages) return no("retain_acked_messages");
   if (pubsub::RetentionOf(value) != pubsub::kRetentionDefault) return no("message_retention_duration");
   if (pubsub::ExpirationOf(value) != pubsub::kExpirationDefault) return no("expiration_policy");
-  if (value.dead_letter_policy) return no("dead_letter_policy");
-  if (value.retry_policy) return no("retry_policy");
   return absl::OkStatus();
 }
 

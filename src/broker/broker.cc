@@ -120,16 +120,28 @@ void Broker::Impl::UpdateWake(Subscription& subscription) {
   subscription.wake = next;
 }
 
+// All that is due, in the order of the deadlines, however far the clock went.
 void Broker::Impl::OnDeadline(Instant now, Actions& out) {
-  while (std::optional<Then> then = held_.TakeDue(now)) (*then)(now, out);
-  if (stopping_) return;
-  while (!wakes_.empty() && wakes_.begin()->first <= now) {
-    Subscription& subscription = *catalog_.FindSubscription(wakes_.begin()->second);
-    Advance(now, subscription);
-    Dispatch(now, subscription, out);
+  for (;;) {
+    const Instant held = held_.NextDue().value_or(kNever);
+    const Instant wake = stopping_ || wakes_.empty() ? kNever : wakes_.begin()->first;
+    DropStalePullDeadlines();
+    const Instant pull = stopping_ || pull_deadlines_.empty() ? kNever : pull_deadlines_.front().first;
+    const Instant snapshot = stopping_ ? kNever : NextSnapshotExpiry().value_or(kNever);
+    const Instant next = std::min({held, wake, pull, snapshot});
+    if (next > now || next == kNever) return;
+    if (next == held) {
+      (*held_.TakeDue(now))(now, out);
+    } else if (next == wake) {
+      Subscription& subscription = *catalog_.FindSubscription(wakes_.begin()->second);
+      Advance(now, subscription);
+      Dispatch(now, subscription, out);
+    } else if (next == pull) {
+      AnswerDuePull(out);
+    } else {
+      ExpireSnapshots(now, out);
+    }
   }
-  AnswerDuePulls(now, out);
-  ExpireSnapshots(now, out);
 }
 
 // A pull that was answered or cancelled leaves its deadline behind.
@@ -141,15 +153,14 @@ void Broker::Impl::DropStalePullDeadlines() {
   while (!pull_deadlines_.empty() && stale(pull_deadlines_.front().second)) pull_deadlines_.pop_front();
 }
 
-void Broker::Impl::AnswerDuePulls(Instant now, Actions& out) {
-  for (DropStalePullDeadlines(); !pull_deadlines_.empty() && pull_deadlines_.front().first <= now;
-       DropStalePullDeadlines()) {
-    const CallId call = pull_deadlines_.front().second;
-    std::deque<WaitingPull>& pulls = catalog_.FindSubscription(calls_[call])->pulls;
-    std::erase_if(pulls, [call](const WaitingPull& pull) { return pull.call == call; });
-    --waiting_pulls_;
-    Reply(call, pubsub::EncodePullResponse({}), out);
-  }
+// Requires: one waits.
+void Broker::Impl::AnswerDuePull(Actions& out) {
+  const CallId call = pull_deadlines_.front().second;
+  std::deque<WaitingPull>& pulls = catalog_.FindSubscription(calls_[call])->pulls;
+  std::erase_if(pulls, [call](const WaitingPull& pull) { return pull.call == call; });
+  --waiting_pulls_;
+  Reply(call, pubsub::EncodePullResponse({}), out);
+  DropStalePullDeadlines();
 }
 
 std::optional<Instant> Broker::Impl::NextDeadline() const {

@@ -3,6 +3,7 @@
 #include <absl/status/status.h>
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -13,6 +14,7 @@
 #include "base/time.h"
 #include "broker/delays.h"
 #include "broker/journal.h"
+#include "broker/lease_failure.h"
 #include "pubsub/api.h"
 #include "trace/event.h"
 
@@ -53,6 +55,7 @@ struct Counters {
   uint64_t redeliveries = 0;
   uint64_t expired_leases = 0;
   uint64_t refused_publishes = 0;  // over the memory limit
+  uint64_t dead_lettered = 0;
 };
 
 // Cloud Pub/Sub's topics, subscriptions and leases, as plain logic: events and
@@ -80,6 +83,9 @@ class Broker {
     size_t waiting_pulls_max = 10'000;            // beyond: RESOURCE_EXHAUSTED
     size_t snapshots_max = 10'000;                // beyond: RESOURCE_EXHAUSTED
     size_t held_max = 1'000'000;                  // requests and replies held by delays; beyond: RESOURCE_EXHAUSTED
+    // Called, on the strand, for every id of an exactly-once ack or modack that
+    // fails. May not call the broker.
+    std::function<void(Instant now, const LeaseFailure& failure)> on_lease_failure;
   };
 
   // `sink` outlives the broker.

@@ -16,6 +16,14 @@ namespace {
 // are committed ahead.
 constexpr size_t kGenerationsPerGroup = 1000;
 
+// Of the redelivery that follows the given number of failures.
+Duration Backoff(const pubsub::RetryPolicy& policy, uint32_t failures) {
+  Duration backoff = policy.minimum_backoff;
+  for (; failures > 1 && backoff < policy.maximum_backoff; --failures)
+    backoff = std::min(2 * backoff, policy.maximum_backoff);
+  return std::min(backoff, policy.maximum_backoff);
+}
+
 }  // namespace
 
 void Broker::Impl::Pull(Instant now, CallId call, const pubsub::PullRequest& request, Actions& out) {
@@ -38,40 +46,60 @@ void Broker::Impl::Pull(Instant now, CallId call, const pubsub::PullRequest& req
 }
 
 // Brings the subscription to `now`: what expired is ready again, what a delay
-// held is let go. Every look at a lease comes after it.
+// held is let go. Every look at a lease comes after it, and Dispatch() too.
 void Broker::Impl::Advance(Instant now, Subscription& subscription) {
   for (const LeaseTable::Expired& lease : subscription.TakeExpired(now)) {
-    Return(now, subscription, lease.id, LeaseEnd::kExpired);
+    Return(now, subscription, lease.id, LeaseEnd::kExpired, lease.deadline);
   }
   subscription.ReleaseDelayed(now);
 }
 
-// A lease has ended without an ack. Those of its key that were sent after it
-// come back too.
-void Broker::Impl::Return(Instant now, Subscription& subscription, Sequence sequence, LeaseEnd how) {
-  for (Sequence later : subscription.TakeBack(sequence)) {
-    subscription.EndLease(later);
-    ReturnOne(now, subscription, later, LeaseEnd::kRevoked);
+// A lease has ended without an ack, `at` some instant that may lie behind. Those
+// of its key that were sent after it come back too.
+void Broker::Impl::Return(Instant now, Subscription& subscription, Sequence sequence, LeaseEnd how, Instant at) {
+  Delivery& delivery = *subscription.Find(sequence);
+  if (delivery.held_after_restart && how == LeaseEnd::kExpired) how = LeaseEnd::kHoldEnded;
+  const Returned& returned = subscription.NoteReturn(sequence, delivery, at, how);
+  TraceReturn(at, subscription, sequence, delivery, how);
+  if (IsDead(subscription, sequence, returned)) {
+    delivery.state = Delivery::State::kDeadLettering;
+    return;
   }
-  ReturnOne(now, subscription, sequence, how);
+  const bool counts = how == LeaseEnd::kExpired || how == LeaseEnd::kNacked;
+  if (counts && subscription.value.dead_letter_policy) {
+    subscription.failures_to_journal.push_back({sequence, returned.failures});
+  }
+  const std::optional<pubsub::RetryPolicy>& retry = subscription.value.retry_policy;
+  const Instant due = counts && retry ? at + Backoff(*retry, returned.failures) : now;
+  for (Sequence later : subscription.TakeBack(sequence)) {
+    Delivery& revoked = *subscription.Find(later);
+    subscription.EndLease(later);
+    subscription.NoteReturn(later, revoked, at, LeaseEnd::kRevoked);
+    TraceReturn(at, subscription, later, revoked, LeaseEnd::kRevoked);
+    Requeue(now, subscription, later, revoked, now);
+  }
+  Requeue(now, subscription, sequence, delivery, due);
 }
 
-void Broker::Impl::ReturnOne(Instant now, Subscription& subscription, Sequence sequence, LeaseEnd how) {
-  Delivery& delivery = *subscription.Find(sequence);
-  // A hold is no delivery of this process: no attempt, no event, no new draw.
-  if (delivery.held_after_restart) return subscription.MakeDeliverable(sequence, delivery, now, now);
+// A hold is no delivery of this process: no attempt, no event, no new draw.
+void Broker::Impl::TraceReturn(Instant at, const Subscription& subscription, Sequence sequence,
+                               const Delivery& delivery, LeaseEnd how) {
+  if (delivery.held_after_restart) return;
   if (how == LeaseEnd::kExpired) ++counters_.expired_leases;
   const LoggedMessage& message = *subscription.topic.log.Find(sequence);
-  if (message.key != trace::MessageKey{}) {
-    const std::string ack_id = FormatAckId(options_.ack_id_key, {subscription.id, sequence, delivery.generation});
-    Trace(message.key, {.at = now,
-                        .delivery = trace::DeliveryKey(ack_id),
-                        .value = how == LeaseEnd::kExpired ? 0 : 1,
-                        .what = trace::What::kReturned,
-                        .place = subscription.place});
-  }
-  const Duration delay = DrawDeliver(now, subscription, sequence, delivery);
-  subscription.MakeDeliverable(sequence, delivery, now, now + delay);
+  if (message.key == trace::MessageKey{}) return;
+  const std::string ack_id = FormatAckId(options_.ack_id_key, {subscription.id, sequence, delivery.generation});
+  Trace(message.key, {.at = at,
+                      .delivery = trace::DeliveryKey(ack_id),
+                      .value = how == LeaseEnd::kExpired ? 0 : 1,
+                      .what = trace::What::kReturned,
+                      .place = subscription.place});
+}
+
+void Broker::Impl::Requeue(Instant now, Subscription& subscription, Sequence sequence, Delivery& delivery,
+                           Instant due) {
+  const Duration delay = delivery.held_after_restart ? Duration{0} : DrawDeliver(now, subscription, sequence, delivery);
+  subscription.MakeDeliverable(sequence, delivery, now, std::max(due, now) + delay);
 }
 
 Duration Broker::Impl::DrawDeliver(Instant now, Subscription& subscription, Sequence sequence, Delivery& delivery) {
@@ -91,6 +119,8 @@ Duration Broker::Impl::DrawDeliver(Instant now, Subscription& subscription, Sequ
 
 void Broker::Impl::Dispatch(Instant now, Subscription& subscription, Actions& out) {
   if (!stopping_) {
+    if (!subscription.failures_to_journal.empty()) JournalFailures(subscription, out);
+    if (!subscription.dead_letters.empty()) ForwardDeadLetters(now, subscription, out);
     ServePulls(now, subscription, out);
     ServeStreams(now, subscription, out);
     JournalAhead(now, subscription, out);
@@ -180,7 +210,7 @@ pubsub::ReceivedMessage Broker::Impl::Send(Instant now, Subscription& subscripti
   if (generation > 1 && !held) ++counters_.redeliveries;
   pubsub::ReceivedMessage received{.ack_id = FormatAckId(options_.ack_id_key, {subscription.id, sequence, generation}),
                                    .message = message.message,
-                                   .delivery_attempt = 0};
+                                   .delivery_attempt = AttemptOf(subscription, sequence)};
   if (message.key != trace::MessageKey{}) {
     Trace(message.key, {.at = now,
                         .delivery = trace::DeliveryKey(received.ack_id),

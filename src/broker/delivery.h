@@ -29,6 +29,7 @@ struct Delivery {
   bool generation_unsent = false;    // committed ahead, and not written yet
   bool receipt_seen = false;         // of this generation
   bool held_after_restart = false;   // leased to whoever had it before a crash
+  bool returned = false;             // Returned knows more
   Generation generation = 0;         // of the newest delivery; 0: never sent
   Generation nacked = 0;             // replay: the generation whose nack is known
   std::optional<StreamId> stream{};  // of the newest delivery
@@ -42,7 +43,15 @@ struct Delivery {
 enum class LeaseEnd : uint8_t {
   kExpired,
   kNacked,
-  kRevoked,  // one of its ordering key that was sent earlier came back
+  kRevoked,    // one of its ordering key that was sent earlier came back
+  kHoldEnded,  // of who had it before a restart
+};
+
+// What is remembered of a message that came back at least once.
+struct Returned {
+  uint32_t failures = 0;  // nacks and expired leases: delivery_attempt is one more
+  LeaseEnd how = LeaseEnd::kExpired;
+  Instant at{};  // when its newest lease ended
 };
 
 // A waiting unary Pull.

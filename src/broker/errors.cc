@@ -75,10 +75,11 @@ absl::Status MalformedAckId(std::string_view ack_id) {
   return InvalidArgumentError(StrCat("You have passed an invalid ack ID to the service (ack_id=", ack_id, ")."));
 }
 
-absl::Status SomeAckIdsInvalid() {
+absl::Status SomeAckIdsInvalid(std::string_view first) {
   return InvalidArgumentError(
-      "Some acknowledgement ids in the request were invalid. This could be because the acknowledgement ids have "
-      "expired or the acknowledgement ids were malformed.");
+      StrCat("Some acknowledgement ids in the request were invalid. This could be because the acknowledgement ids have "
+             "expired or the acknowledgement ids were malformed. The first: ",
+             first));
 }
 
 absl::Status BadPageSize(int64_t page_size) {

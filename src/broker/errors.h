@@ -23,7 +23,7 @@ absl::Status PayloadTooLarge(uint64_t maximum);
 absl::Status BadAckDeadline(int64_t seconds, int64_t minimum, int64_t maximum);
 absl::Status NoAckIds();
 absl::Status MalformedAckId(std::string_view ack_id);
-absl::Status SomeAckIdsInvalid();
+absl::Status SomeAckIdsInvalid(std::string_view first);  // why the first of them failed
 absl::Status BadPageSize(int64_t page_size);
 absl::Status BadPageToken(std::string_view token);
 absl::Status DetachedSubscription();

@@ -5,6 +5,7 @@
 #include <deque>
 #include <memory>
 #include <set>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -47,7 +48,7 @@ class Broker::Impl {
   void RunAfter(Duration delay, Instant now, Then then, Actions& out);
   void Trace(const trace::MessageKey& key, trace::Event event);
   void UpdateWake(Subscription& subscription);
-  void AnswerDuePulls(Instant now, Actions& out);
+  void AnswerDuePull(Actions& out);
   void DropStalePullDeadlines();
 
   // admin_calls.h: topics, subscriptions, snapshots.
@@ -67,6 +68,8 @@ class Broker::Impl {
   void Append(Instant now, const std::shared_ptr<PendingPublish>& publish, Actions& out);
   std::vector<SendBoundRaised> RaiseBounds(Instant now, const Topic& topic) const;
   void OnPublished(Instant now, const std::shared_ptr<PendingPublish>& publish, Actions& out);
+  void OnLogged(Instant now, Incarnation topic, Sequence first, size_t count,
+                const std::vector<SendBoundRaised>& raises, Actions& out);
   void FinishPublish(Instant now, PendingPublish& publish, Actions& out);
   void RecordPublish(Instant now, const PendingPublish& publish, trace::What what);
 
@@ -82,12 +85,16 @@ class Broker::Impl {
   void Classify(Instant now, Subscription& subscription, LeaseRequest& request);
   void AckStandard(Instant now, Subscription& subscription, LeaseRequest& request, Actions& out);
   void AckExactlyOnce(Instant now, Subscription& subscription, const SharedRequest& request, Actions& out);
+  void FailUnlessLive(Instant now, Subscription& subscription, LeaseRequest& request);
   void Extend(Instant now, Subscription& subscription, LeaseRequest& request);
   void ExtendAboveCeiling(Instant now, Subscription& subscription, const SharedRequest& request, Actions& out);
   void Nack(Instant now, Subscription& subscription, LeaseRequest& request, Actions& out);
   void NoteReceipts(Subscription& subscription, const LeaseRequest& request);
   void Applied(Instant now, const SharedRequest& request, Actions& out);
   void Answer(Instant now, const LeaseRequest& request, Actions& out);
+  LeaseFailure Explain(Instant now, Subscription& subscription, const LeaseRequest& request,
+                       const LeaseRequest::Item& item);
+  void Fail(Instant now, Subscription& subscription, const LeaseRequest& request, LeaseRequest::Item& item);
   void Refuse(const LeaseRequest& request, const absl::Status& status, Actions& out);
   void TraceAll(Instant now, const LeaseRequest& request, trace::What what, int64_t value);
 
@@ -110,8 +117,10 @@ class Broker::Impl {
   // deliver.cc
   void Pull(Instant now, CallId call, const pubsub::PullRequest& request, Actions& out);
   void Advance(Instant now, Subscription& subscription);
-  void Return(Instant now, Subscription& subscription, Sequence sequence, LeaseEnd how);
-  void ReturnOne(Instant now, Subscription& subscription, Sequence sequence, LeaseEnd how);
+  void Return(Instant now, Subscription& subscription, Sequence sequence, LeaseEnd how, Instant at);
+  void TraceReturn(Instant at, const Subscription& subscription, Sequence sequence, const Delivery& delivery,
+                   LeaseEnd how);
+  void Requeue(Instant now, Subscription& subscription, Sequence sequence, Delivery& delivery, Instant due);
   Duration DrawDeliver(Instant now, Subscription& subscription, Sequence sequence, Delivery& delivery);
   void Dispatch(Instant now, Subscription& subscription, Actions& out);
   void ServePulls(Instant now, Subscription& subscription, Actions& out);
@@ -123,6 +132,16 @@ class Broker::Impl {
   void AnswerPullsThatNeedNotWait(Subscription& subscription, Actions& out);
   void EnsureCeiling(Subscription& subscription, Duration length, Actions& out);
   bool Gated(const Subscription& subscription) const;
+
+  // dead_letters.cc
+  bool IsDead(Subscription& subscription, Sequence sequence, const Returned& returned);
+  static int32_t AttemptOf(const Subscription& subscription, Sequence sequence);
+  void JournalFailures(Subscription& subscription, Actions& out);
+  void ForwardDeadLetters(Instant now, Subscription& subscription, Actions& out);
+  size_t ForwardSome(Instant now, Subscription& subscription, Topic& topic,
+                     std::span<const std::pair<Sequence, Incarnation>> dead, Actions& out);
+  LoggedMessage DeadLetter(Instant now, const Subscription& subscription, Topic& topic, Sequence sequence);
+  void OnForwarded(Instant now, Incarnation subscription, const std::vector<AckedDelivery>& dead, Actions& out);
 
   const Options options_;
   const bool any_delays_;  // else nobody ever looks at a draw key

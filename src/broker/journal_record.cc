@@ -33,6 +33,7 @@ enum class RecordType : uint64_t {
   kSnapshotCreated,
   kSnapshotUpdated,
   kSnapshotDeleted,
+  kDeliveriesFailed = 40,
 };
 constexpr uint32_t kType = 1;
 constexpr uint32_t kOwner = 2;   // incarnation of the topic or subscription
@@ -41,7 +42,9 @@ constexpr uint32_t kNumber = 4;  // first sequence, bound or length
 constexpr uint32_t kTopic = 5;
 constexpr uint32_t kSendBound = 6;
 constexpr uint32_t kCeiling = 7;
-constexpr uint32_t kRanges = 8;  // packed: how far from the end of the last one, how long, ...
+constexpr uint32_t kSource = 9;     // the subscription that dead-lettered
+constexpr uint32_t kDelivery = 10;  // of it
+constexpr uint32_t kRanges = 8;     // packed: how far from the end of the last one, how long, ...
 
 // Inside a delivery or a lease.
 constexpr uint32_t kSequence = 1;
@@ -117,7 +120,10 @@ struct Encoder {
   Slices operator()(const Published& r) const {
     Slices slices;
     std::string text = Head(RecordType::kPublished, r.topic);
-    WireWriter(text).Varint(kNumber, r.first);
+    WireWriter writer(text);
+    writer.Varint(kNumber, r.first);
+    if (r.dead_lettered_by != 0) writer.Varint(kSource, r.dead_lettered_by);
+    for (const AckedDelivery& delivery : r.dead_lettered) writer.Text(kDelivery, EncodeDelivery(delivery));
     for (const pubsub::Message& message : r.messages) {
       WireWriter(text).Header(kValue, message.wire_size());
       slices.emplace_back(std::move(text));
@@ -139,6 +145,9 @@ struct Encoder {
   }
   Slices operator()(const Nacked& r) const {
     return EncodeDeliveries(RecordType::kNacked, r.subscription, r.deliveries);
+  }
+  Slices operator()(const DeliveriesFailed& r) const {
+    return EncodeDeliveries(RecordType::kDeliveriesFailed, r.subscription, r.deliveries);
   }
   Slices operator()(const LeaseLength& r) const {
     std::string out = Head(RecordType::kLeaseLength, r.subscription);
@@ -182,9 +191,9 @@ struct Encoder {
 
 // The fields of any record, before its type says what they mean.
 struct Fields {
-  uint64_t type = 0, owner = 0, number = 0, topic = 0, send_bound = 0;
+  uint64_t type = 0, owner = 0, number = 0, topic = 0, send_bound = 0, source = 0;
   Duration ceiling{0};
-  std::vector<std::string_view> values;
+  std::vector<std::string_view> values, deliveries;
   std::string_view ranges;
 };
 
@@ -201,6 +210,8 @@ absl::StatusOr<Fields> ReadFields(std::string_view wire) {
     if (field.Is(kCeiling, WireType::kVarint)) fields.ceiling = Duration{field.AsSigned()};
     if (field.Is(kValue, WireType::kBytes)) fields.values.push_back(field.bytes);
     if (field.Is(kRanges, WireType::kBytes)) fields.ranges = field.bytes;
+    if (field.Is(kSource, WireType::kVarint)) fields.source = field.value;
+    if (field.Is(kDelivery, WireType::kBytes)) fields.deliveries.push_back(field.bytes);
   }
   if (!reader.ok()) return absl::DataLossError("journal record: malformed bytes");
   return fields;
@@ -220,9 +231,9 @@ absl::StatusOr<CleanStop::Lease> ReadLease(std::string_view wire) {
   return lease;
 }
 
-absl::StatusOr<std::vector<AckedDelivery>> ReadDeliveries(const Fields& fields) {
+absl::StatusOr<std::vector<AckedDelivery>> ReadDeliveries(const std::vector<std::string_view>& values) {
   std::vector<AckedDelivery> deliveries;
-  for (std::string_view value : fields.values) {
+  for (std::string_view value : values) {
     absl::StatusOr<CleanStop::Lease> lease = ReadLease(value);
     if (!lease.ok()) return lease.status();
     deliveries.push_back(lease->delivery);
@@ -232,7 +243,7 @@ absl::StatusOr<std::vector<AckedDelivery>> ReadDeliveries(const Fields& fields) 
 
 template <typename T>
 absl::StatusOr<Record> WithDeliveries(const Fields& fields) {
-  absl::StatusOr<std::vector<AckedDelivery>> deliveries = ReadDeliveries(fields);
+  absl::StatusOr<std::vector<AckedDelivery>> deliveries = ReadDeliveries(fields.values);
   if (!deliveries.ok()) return deliveries.status();
   return Record(T{.subscription = fields.owner, .deliveries = *std::move(deliveries)});
 }
@@ -316,7 +327,16 @@ absl::StatusOr<Record> ReadSubscriptionCreated(const Fields& fields) {
 }
 
 absl::StatusOr<Record> ReadPublished(const Fields& fields, const Bytes& wire) {
-  Published record{.topic = fields.owner, .first = fields.number, .messages = {}};
+  absl::StatusOr<std::vector<AckedDelivery>> dead_lettered = ReadDeliveries(fields.deliveries);
+  if (!dead_lettered.ok()) return dead_lettered.status();
+  if (dead_lettered->size() != (fields.source == 0 ? 0 : fields.values.size())) {
+    return absl::DataLossError("journal record: not as many dead letters as messages");
+  }
+  Published record{.topic = fields.owner,
+                   .first = fields.number,
+                   .messages = {},
+                   .dead_lettered_by = fields.source,
+                   .dead_lettered = *std::move(dead_lettered)};
   record.messages.reserve(fields.values.size());
   for (std::string_view value : fields.values) {
     absl::StatusOr<pubsub::Message> message = pubsub::Message::Parse(wire.Slice(value));
@@ -374,6 +394,7 @@ absl::StatusOr<Record> DecodeRecord(Bytes wire) {
       return Record(SubscriptionDetached{.subscription = fields->owner, .as = fields->number});
     case RecordType::kSnapshotCreated: return ReadSnapshotCreated(*fields);
     case RecordType::kSnapshotUpdated: return ReadSnapshotUpdated(*fields);
+    case RecordType::kDeliveriesFailed: return WithDeliveries<DeliveriesFailed>(*fields);
     case RecordType::kSnapshotDeleted: return Record(SnapshotDeleted{.snapshot = fields->owner});
   }
   return absl::DataLossError(StrCat("journal record of unknown type ", fields->type));

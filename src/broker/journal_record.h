@@ -42,15 +42,20 @@ struct SubscriptionCreated {
 struct SubscriptionDeleted {
   Incarnation subscription;
 };
+struct AckedDelivery {
+  Sequence sequence;
+  Generation generation;
+};
 // Accepted messages, as they will be delivered (message id and publish time in).
 struct Published {
   Incarnation topic;
   Sequence first;
   std::vector<pubsub::Message> messages;
-};
-struct AckedDelivery {
-  Sequence sequence;
-  Generation generation;
+  // Not 0: they were forwarded to a dead-letter topic, message by message, and
+  // this subscription has finished with these. One record, so that neither
+  // happens without the other.
+  Incarnation dead_lettered_by = 0;
+  std::vector<AckedDelivery> dead_lettered = {};
 };
 struct Acked {
   Incarnation subscription;
@@ -75,6 +80,12 @@ struct Nacked {
   Incarnation subscription;
   std::vector<AckedDelivery> deliveries;
 };  // lazy
+// Nacks and expired leases so far, in place of generations. Lazy: a crash may
+// forget the newest, and then a delivery_attempt is given twice.
+struct DeliveriesFailed {
+  Incarnation subscription;
+  std::vector<AckedDelivery> deliveries;
+};
 // Lazy, and never needed: a hold lasts L, whatever a lease was. Nothing writes it
 // yet; replay reads it and goes on.
 struct LeaseLength {
@@ -133,7 +144,7 @@ struct SnapshotDeleted {
 using Record =
     std::variant<TopicCreated, TopicDeleted, SubscriptionCreated, SubscriptionDeleted, Published, Acked, Redelivered,
                  SendBoundRaised, LeaseCeilingRaised, Nacked, LeaseLength, CleanStop, TopicUpdated, SubscriptionUpdated,
-                 SubscriptionDetached, SnapshotCreated, SnapshotUpdated, SnapshotDeleted>;
+                 SubscriptionDetached, SnapshotCreated, SnapshotUpdated, SnapshotDeleted, DeliveriesFailed>;
 
 // Message bodies are slices of their own: nothing is copied.
 pubsub::Slices EncodeRecord(const Record& record);

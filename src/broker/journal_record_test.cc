@@ -62,6 +62,12 @@ std::vector<Record> OneOfEach() {
       SnapshotCreated{.snapshot = 5, .topic = 1, .next = 0, .unacked = {}, .value = snapshot},
       SnapshotUpdated{.snapshot = 4, .value = snapshot},
       SnapshotDeleted{.snapshot = 4},
+      Published{.topic = 1,
+                .first = 9,
+                .messages = {pubsub::Message::Make("a", {}).Accepted("12", WallTime{Duration{99}})},
+                .dead_lettered_by = 2,
+                .dead_lettered = {{~0ull, 5}}},
+      DeliveriesFailed{.subscription = 2, .deliveries = deliveries},
   };
 }
 

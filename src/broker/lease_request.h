@@ -1,5 +1,6 @@
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -17,9 +18,10 @@ struct LeaseRequest {
     std::string text;
     std::optional<AckId> id;  // nullopt: malformed, or of another subscription
     Subscription::IdState state = Subscription::IdState::kUnknown;
-    bool failed = false;     // to be reported: as invalid, or
-    bool unordered = false;  // as acked before one of its ordering key that is not
-    trace::MessageKey key;   // of its message, while that is known
+    bool failed = false;                          // to be reported: as invalid, or
+    bool unordered = false;                       // as acked before one of its ordering key that is not
+    trace::MessageKey key;                        // of its message, while that is known
+    std::unique_ptr<const LeaseFailure> failure;  // why, if it failed
   };
 
   bool ack = true;  // else a modify of `seconds`

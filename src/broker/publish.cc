@@ -214,15 +214,21 @@ void Broker::Impl::OnPublished(Instant now, const std::shared_ptr<PendingPublish
   RunAfter(
       publish->after, now, [this, publish](Instant at, Actions& then) { FinishPublish(at, *publish, then); }, out);
 
-  for (const SendBoundRaised& raise : publish->raises) {
+  OnLogged(now, publish->topic, publish->first, publish->names.size(), publish->raises, out);
+}
+
+// New messages of a topic are durable: from here on they are their subscriptions'.
+void Broker::Impl::OnLogged(Instant now, Incarnation topic_id, Sequence first, size_t count,
+                            const std::vector<SendBoundRaised>& raises, Actions& out) {
+  for (const SendBoundRaised& raise : raises) {
     Subscription* subscription = catalog_.FindSubscription(raise.subscription);
     if (subscription != nullptr) subscription->OnBoundDurable(raise.bound);
   }
-  Topic* topic = catalog_.FindTopic(publish->topic);
+  Topic* topic = catalog_.FindTopic(topic_id);
   if (topic == nullptr) return;
   for (Subscription* subscription : topic->subscriptions) {
-    if (subscription->first > publish->first) continue;
-    for (Sequence sequence = publish->first; sequence < publish->first + publish->names.size(); ++sequence) {
+    if (subscription->first > first) continue;
+    for (Sequence sequence = first; sequence < first + count; ++sequence) {
       Delivery* delivery = subscription->Find(sequence);
       if (delivery == nullptr || delivery->state != Delivery::State::kUncommitted) continue;
       const Duration delay = DrawDeliver(now, *subscription, sequence, *delivery);

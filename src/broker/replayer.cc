@@ -96,6 +96,10 @@ absl::Status Replayer::Apply(Published& record) {
     logged.message = std::move(message);
     topic->Take(std::move(logged));
   }
+  if (record.dead_lettered_by == 0) return absl::OkStatus();
+  const absl::StatusOr<Subscription*> source = Find(record.dead_lettered_by);
+  if (!source.ok()) return source.status();
+  for (const AckedDelivery& delivery : record.dead_lettered) (*source)->ReplayEnd(delivery);
   return absl::OkStatus();
 }
 
@@ -136,6 +140,14 @@ absl::Status Replayer::Apply(Nacked& record) {
   if (!found.ok()) return found.status();
   Subscription* subscription = *found;
   for (const AckedDelivery& delivery : record.deliveries) subscription->ReplayNack(delivery);
+  return absl::OkStatus();
+}
+
+absl::Status Replayer::Apply(DeliveriesFailed& record) {
+  const absl::StatusOr<Subscription*> found = Find(record.subscription);
+  if (!found.ok()) return found.status();
+  Subscription* subscription = *found;
+  for (const AckedDelivery& failed : record.deliveries) subscription->ReplayFailures(failed);
   return absl::OkStatus();
 }
 

@@ -43,6 +43,7 @@ class Replayer {
   absl::Status Apply(SnapshotCreated& record);
   absl::Status Apply(SnapshotUpdated& record);
   absl::Status Apply(SnapshotDeleted& record);
+  absl::Status Apply(DeliveriesFailed& record);
   absl::StatusOr<Subscription*> Find(Incarnation subscription);
 
   Catalog& catalog_;

@@ -34,6 +34,10 @@ Subscription::Subscription(Incarnation incarnation, pubsub::Subscription resourc
 
 void Subscription::Append(Sequence sequence, const pubsub::Message& message) {
   Delivery& delivery = deliveries_.Add(sequence, Delivery{.bytes = static_cast<uint32_t>(message.wire_size())});
+  JoinLine(sequence, delivery, message);
+}
+
+void Subscription::JoinLine(Sequence sequence, Delivery& delivery, const pubsub::Message& message) {
   if (ordered() && !message.ordering_key().empty()) ready_.Join(message.ordering_key(), sequence, delivery);
 }
 
@@ -128,7 +132,7 @@ Generation Subscription::StartLease(Sequence sequence, Instant now, Duration len
 Subscription::IdState Subscription::Classify(const AckId& ack, Instant now) {
   const Delivery* delivery = Find(ack.sequence);
   if (delivery == nullptr) {
-    if (!acked_.Contains(ack.sequence)) return IdState::kUnknown;
+    if (!acked_.Contains(ack.sequence) || ended_.Contains(ack.sequence)) return IdState::kUnknown;
     const auto winner = winners_.find(ack.sequence);
     const Generation won = winner == winners_.end() ? 1 : winner->second;
     return won == ack.generation ? IdState::kAckedByThis : IdState::kUnknown;
@@ -158,30 +162,46 @@ void Subscription::AckEarly(Sequence sequence, Instant now) {
   delivery.state = State::kAckedEarly;
 }
 
-void Subscription::Finish(Sequence sequence, Generation generation, std::vector<AckedDelivery>& finished) {
+void Subscription::Finish(Sequence sequence, Generation generation, End end, std::vector<AckedDelivery>& finished) {
   finished.push_back({sequence, generation});
-  std::optional<Sequence> next = FinishOne(sequence, generation);
+  std::optional<Sequence> next = FinishOne(sequence, generation, end);
   while (next) {
     const Delivery& delivery = *Find(*next);
     if (delivery.state != State::kAckedEarly) return;
     finished.push_back({*next, delivery.generation});
-    next = FinishOne(*next, delivery.generation);
+    next = FinishOne(*next, delivery.generation, End::kAcked);
   }
 }
 
-std::optional<Sequence> Subscription::FinishOne(Sequence sequence, Generation generation) {
+std::optional<Sequence> Subscription::FinishOne(Sequence sequence, Generation generation, End end) {
   Delivery& delivery = *Find(sequence);
   // `now` does not matter here: what is still in the table was found live.
   if (delivery.state == State::kLeased) {
     HOPGAP_CHECK(leases_.End(sequence, kLongAgo).ok(), "acked what is not leased");
   }
   if (delivery.state == State::kLeased || delivery.state == State::kAckPending) FreeCredit(delivery);
+  if (delivery.returned) returned_.erase(sequence);
   const std::optional<Sequence> next = ready_.Leave(sequence, delivery);
   deliveries_.Remove(sequence);
   topic.log.Release(sequence);
   acked_.Insert(sequence);
-  if (generation != 1) winners_[sequence] = generation;
+  if (end == End::kEnded) ended_.Insert(sequence);
+  if (generation > 1) winners_[sequence] = generation;
   return next;
+}
+
+Returned& Subscription::NoteReturn(Sequence sequence, Delivery& delivery, Instant at, LeaseEnd how) {
+  delivery.returned = true;
+  Returned& returned = returned_[sequence];
+  returned.how = how;
+  returned.at = at;
+  if (how == LeaseEnd::kExpired || how == LeaseEnd::kNacked) ++returned.failures;
+  return returned;
+}
+
+const Returned* Subscription::FindReturned(Sequence sequence) const {
+  const auto found = returned_.find(sequence);
+  return found == returned_.end() ? nullptr : &found->second;
 }
 
 std::vector<AckedDelivery> Subscription::TakeAwaitingGeneration(size_t count) {
@@ -189,9 +209,10 @@ std::vector<AckedDelivery> Subscription::TakeAwaitingGeneration(size_t count) {
   while (taken.size() < count && !awaiting_generation_.empty()) {
     const Sequence sequence = awaiting_generation_.front();
     awaiting_generation_.pop_front();
-    Delivery& delivery = *Find(sequence);
-    delivery.state = State::kCommitting;
-    taken.push_back({sequence, delivery.generation + 1});
+    Delivery* delivery = Find(sequence);
+    if (delivery == nullptr || delivery->state != State::kAwaitsGeneration) continue;
+    delivery->state = State::kCommitting;
+    taken.push_back({sequence, delivery->generation + 1});
   }
   committing_ += taken.size();
   return taken;
@@ -199,10 +220,12 @@ std::vector<AckedDelivery> Subscription::TakeAwaitingGeneration(size_t count) {
 
 void Subscription::OnGenerations(const std::vector<AckedDelivery>& committed) {
   for (const AckedDelivery& next : committed) {
-    Delivery& delivery = *Find(next.sequence);
-    delivery.generation = next.generation;
-    delivery.generation_unsent = true;
-    ready_.Push(next.sequence, delivery);
+    Delivery* delivery = Find(next.sequence);
+    // Finished meanwhile, or finished and come back to life.
+    if (delivery == nullptr || delivery->state != State::kCommitting) continue;
+    delivery->generation = next.generation;
+    delivery->generation_unsent = true;
+    ready_.Push(next.sequence, *delivery);
   }
   committing_ -= committed.size();
 }
@@ -213,7 +236,9 @@ size_t Subscription::OnBoundDurable(Sequence raised) {
   while (!awaiting_bound_.empty() && awaiting_bound_.front() < bound.durable()) {
     const Sequence sequence = awaiting_bound_.front();
     awaiting_bound_.pop_front();
-    ready_.Push(sequence, *Find(sequence));
+    Delivery* delivery = Find(sequence);
+    if (delivery == nullptr || delivery->state != State::kAwaitsBound) continue;
+    ready_.Push(sequence, *delivery);
     ++released;
   }
   return released;
@@ -270,7 +295,18 @@ void Subscription::ReleaseAll() {
 void Subscription::ReplayAck(const AckedDelivery& delivery) {
   // A prefix of the journal may hold an ack twice only by a fault of ours; an
   // ack of what is finished changes nothing either way.
-  if (Find(delivery.sequence) != nullptr) FinishOne(delivery.sequence, delivery.generation);
+  if (Find(delivery.sequence) != nullptr) FinishOne(delivery.sequence, delivery.generation, End::kAcked);
+}
+
+void Subscription::ReplayEnd(const AckedDelivery& delivery) {
+  if (Find(delivery.sequence) != nullptr) FinishOne(delivery.sequence, delivery.generation, End::kEnded);
+}
+
+void Subscription::ReplayFailures(const AckedDelivery& failed) {
+  Delivery* delivery = Find(failed.sequence);
+  if (delivery == nullptr) return;
+  delivery->returned = true;
+  returned_[failed.sequence].failures = failed.generation;
 }
 
 void Subscription::ReplayGeneration(const AckedDelivery& next) {
@@ -298,6 +334,7 @@ void Subscription::Restore(Instant now, const std::vector<CleanStop::Lease>* cle
     ceiling = ceiling_durable = Duration{0};
   }
   deliveries_.ForEach([&](Sequence sequence, Delivery& delivery) {
+    if (delivery.line == nullptr) JoinLine(sequence, delivery, topic.log.Find(sequence)->message);
     if (!exactly_once() || sequence >= bound.durable()) return MakeReady(sequence, delivery);
     delivery.generation = std::max<Generation>(delivery.generation, 1);
     const auto lease = held.find(sequence);

@@ -58,6 +58,10 @@ class Subscription {
   // Their leases are to be ended too.
   std::vector<Sequence> TakeBack(Sequence sequence) { return ready_.TakeBack(sequence, *Find(sequence)); }
 
+  // Keeps how and when a lease ended; counts nacks and expired leases.
+  Returned& NoteReturn(Sequence sequence, Delivery& delivery, Instant at, LeaseEnd how);
+  const Returned* FindReturned(Sequence sequence) const;  // null if it never came back
+
   using TakeLimits = ReadyQueue::TakeLimits;
   std::vector<Sequence> TakeReady(const TakeLimits& limits) { return ready_.Take(limits); }
   // The write of a message taken: starts its lease and names its generation.
@@ -73,8 +77,10 @@ class Subscription {
   // Standard, out of order: kept until it is in order, and sent again if one before it is.
   void AckEarly(Sequence sequence, Instant now);
   // Finishes the message for good, from any state, and then those of its key
-  // that were acked early and come next; names them all.
-  void Finish(Sequence sequence, Generation generation, std::vector<AckedDelivery>& finished);
+  // that were acked early and come next; names them all. kEnded: without an ack,
+  // so that no id of it is a good one.
+  enum class End : uint8_t { kAcked, kEnded };
+  void Finish(Sequence sequence, Generation generation, End end, std::vector<AckedDelivery>& finished);
   // Something was heard of the newest delivery: opens its stream's gate.
   void NoteReceipt(Delivery& delivery);
 
@@ -100,6 +106,8 @@ class Subscription {
   void ReplayGeneration(const AckedDelivery& delivery);
   void ReplayNack(const AckedDelivery& delivery);
   void ReplayUpdate(pubsub::Subscription updated);
+  void ReplayEnd(const AckedDelivery& delivery);
+  void ReplayFailures(const AckedDelivery& delivery);
   void Restore(Instant now, const std::vector<CleanStop::Lease>* clean);
 
   Delivery* Find(Sequence sequence) { return deliveries_.Find(sequence); }
@@ -138,11 +146,16 @@ class Subscription {
   Duration ceiling_floor{0};  // the next raise goes at least here
   StreamSet streams;
   std::deque<WaitingPull> pulls;
+  // Until the journal knows: failures to be counted, and messages to be
+  // forwarded to the dead-letter topic that was there.
+  std::vector<AckedDelivery> failures_to_journal;
+  std::vector<std::pair<Sequence, Incarnation>> dead_letters;
   std::optional<Instant> wake;  // what the broker's timer index holds for it
 
  private:
+  void JoinLine(Sequence sequence, Delivery& delivery, const pubsub::Message& message);
   void MakeReady(Sequence sequence, Delivery& delivery);
-  std::optional<Sequence> FinishOne(Sequence sequence, Generation generation);
+  std::optional<Sequence> FinishOne(Sequence sequence, Generation generation, End end);
   void FreeCredit(Delivery& delivery);
 
   bool exactly_once_;
@@ -152,7 +165,9 @@ class Subscription {
   std::vector<std::pair<Instant, Sequence>> delayed_;  // a heap, earliest first
   std::deque<Sequence> awaiting_bound_, awaiting_generation_;
   size_t committing_ = 0;
-  IntervalSet acked_;
+  IntervalSet acked_;                                 // all that is finished
+  IntervalSet ended_;                                 // ... without an ack
+  absl::flat_hash_map<Sequence, Returned> returned_;  // looked up, never iterated
   // The generation that won, where it is not 1. Looked up, never iterated.
   absl::flat_hash_map<Sequence, Generation> winners_;
 };

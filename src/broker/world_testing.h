@@ -58,6 +58,10 @@ class World {
   absl::Status CreateTopic(const std::string& id);
   absl::Status CreateSubscription(const std::string& id, const std::string& topic, bool exactly_once,
                                   int32_t ack_deadline_seconds = 10);
+  // With whatever fields `value` has; the names are short ids.
+  absl::Status Create(const std::string& id, const std::string& topic, pubsub::Subscription value);
+  std::vector<std::string> PublishKeyed(const std::string& topic, const std::string& key,
+                                        const std::vector<std::string>& data);
   CallId StartPublish(const std::string& topic, std::vector<pubsub::Message> messages);
   std::vector<std::string> Publish(const std::string& topic, const std::vector<std::string>& data);
   std::vector<std::string> Ids(CallId call);

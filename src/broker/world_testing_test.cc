@@ -41,11 +41,22 @@ absl::Status World::CreateTopic(const std::string& id) {
 absl::Status World::CreateSubscription(const std::string& id, const std::string& topic, bool exactly_once,
                                        int32_t ack_deadline_seconds) {
   pubsub::Subscription value;
-  value.name = Sub(id);
-  value.topic = Topic(topic);
   value.ack_deadline_seconds = ack_deadline_seconds;
   value.enable_exactly_once_delivery = exactly_once;
-  return Do(pubsub::Method::kCreateSubscription, pubsub::CreateSubscriptionRequest{.subscription = value});
+  return Create(id, topic, value);
+}
+
+absl::Status World::Create(const std::string& id, const std::string& topic, pubsub::Subscription value) {
+  value.name = Sub(id);
+  value.topic = Topic(topic);
+  return Do(pubsub::Method::kCreateSubscription, pubsub::CreateSubscriptionRequest{.subscription = std::move(value)});
+}
+
+std::vector<std::string> World::PublishKeyed(const std::string& topic, const std::string& key,
+                                             const std::vector<std::string>& data) {
+  std::vector<pubsub::Message> messages;
+  for (const std::string& text : data) messages.push_back(pubsub::Message::Make(text, {}, key));
+  return Ids(StartPublish(topic, std::move(messages)));
 }
 
 CallId World::StartPublish(const std::string& topic, std::vector<pubsub::Message> messages) {

@@ -56,10 +56,10 @@ enum class What : uint16_t {
   kPublishReplied,
   kWritten,       // stream; rpc: response number; count: messages in it. The lease starts
   kLeaseRead,     // modack request read. value: seconds
-  kLeaseApplied,  // value: status code; the new deadline counts
+  kLeaseApplied,  // value: status code; the new deadline counts. count: why it failed (broker::LeaseFailure)
   kLeaseReplied,
   kAckRead,
-  kAckCommitted,  // value: status code
+  kAckCommitted,  // value: status code; count: why it failed
   kAckReplied,
   kReturned,    // lease ended without an ack. value: 0 expired, 1 nacked
   kDelayAdded,  // count: broker leg (see DelayLeg). value: ns
