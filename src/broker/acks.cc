@@ -34,12 +34,13 @@ absl::Status CheckIds(const std::vector<std::string>& ids, size_t wire_size) {
 
 LeaseFailure::Why WhyOf(const Returned* returned) {
   using Why = LeaseFailure::Why;
-  if (returned == nullptr) return Why::kExpired;
+  if (returned == nullptr) return Why::kSought;
   switch (returned->how) {
     case LeaseEnd::kExpired: return Why::kExpired;
     case LeaseEnd::kNacked: return Why::kNacked;
     case LeaseEnd::kRevoked: return Why::kRevoked;
     case LeaseEnd::kHoldEnded: return Why::kHoldEnded;
+    case LeaseEnd::kSought: return Why::kSought;
   }
   return Why::kExpired;
 }

@@ -22,24 +22,6 @@ constexpr Duration kLeaseCeilingDefault = std::chrono::seconds{60};
 
 }  // namespace
 
-// What is decoded and not served yet: each line goes with the code that serves it.
-absl::Status CheckServed(const pubsub::Topic& topic) {
-  if (topic.message_retention_duration) {
-    return absl::UnimplementedError("Topic.message_retention_duration is not supported yet");
-  }
-  return absl::OkStatus();
-}
-
-absl::Status CheckServed(const pubsub::Subscription& value) {
-  const auto no = [](std::string_view field) {
-    return absl::UnimplementedError(StrCat("Subscription.", field, " is not supported yet"));
-  };
-  if (value.retain_acked_messages) return no("retain_acked_messages");
-  if (pubsub::RetentionOf(value) != pubsub::kRetentionDefault) return no("message_retention_duration");
-  if (pubsub::ExpirationOf(value) != pubsub::kExpirationDefault) return no("expiration_policy");
-  return absl::OkStatus();
-}
-
 absl::StatusOr<Topic*> Broker::Impl::TopicNamed(const std::string& name) {
   if (const auto parsed = pubsub::ParseName(name, "topics"); !parsed.ok()) return parsed.status();
   Topic* topic = catalog_.FindTopic(name);
@@ -51,6 +33,7 @@ absl::StatusOr<Subscription*> Broker::Impl::SubscriptionNamed(const std::string&
   if (const auto parsed = pubsub::ParseName(name, "subscriptions"); !parsed.ok()) return parsed.status();
   Subscription* subscription = catalog_.FindSubscription(name);
   if (subscription == nullptr) return ResourceNotFound(name);
+  subscription->last_use = std::max(subscription->last_use, read_at_);
   return subscription;
 }
 
@@ -113,7 +96,6 @@ std::string Broker::Impl::Admin::Shown(const Subscription& subscription) const {
 void Broker::Impl::Admin::CreateTopic(pubsub::Topic topic) {
   if (const auto parsed = pubsub::ParseName(topic.name, "topics"); !parsed.ok()) return Answer(parsed.status());
   if (absl::Status status = CheckTopic(topic); !status.ok()) return Answer(std::move(status));
-  if (absl::Status status = CheckServed(topic); !status.ok()) return Answer(std::move(status));
   if (impl_.catalog_.FindTopic(topic.name) != nullptr) return Answer(ResourceExists(topic.name));
   const Incarnation id = impl_.catalog_.NextIncarnation();
   if (absl::Status status = impl_.catalog_.AddTopic(id, topic); !status.ok()) return Answer(std::move(status));
@@ -130,7 +112,6 @@ void Broker::Impl::Admin::CreateSubscription(pubsub::Subscription value) {
   if (const auto parsed = pubsub::ParseName(value.name, "subscriptions"); !parsed.ok()) return Answer(parsed.status());
   if (value.detached) return Answer(BadArgument("detached: it is set by DetachSubscription only"));
   if (absl::Status status = CheckSubscription(value); !status.ok()) return Answer(std::move(status));
-  if (absl::Status status = CheckServed(value); !status.ok()) return Answer(std::move(status));
   const absl::StatusOr<Topic*> topic = impl_.TopicNamed(value.topic);
   if (!topic.ok()) return Answer(topic.status());
   if (absl::Status status = CheckDeadLetterTopic(value); !status.ok()) return Answer(std::move(status));
@@ -147,6 +128,7 @@ void Broker::Impl::Admin::CreateSubscription(pubsub::Subscription value) {
                                    .value = value};
   absl::Status added = impl_.catalog_.AddSubscription(id, std::move(value), **topic, first, first, ceiling);
   if (!added.ok()) return Answer(std::move(added));
+  impl_.Watch(*impl_.catalog_.FindSubscription(id), now_);
   Persist({record}, Shown(*impl_.catalog_.FindSubscription(id)));
 }
 
@@ -166,6 +148,7 @@ void Broker::Impl::Admin::DeleteTopic(const std::string& name) {
   const absl::StatusOr<Topic*> topic = impl_.TopicNamed(name);
   if (!topic.ok()) return Answer(topic.status());
   const TopicDeleted record{.topic = (*topic)->id};
+  impl_.ForgetTimers(**topic);
   impl_.catalog_.DeleteTopic(**topic);
   Persist({record}, "");
 }
@@ -176,8 +159,7 @@ void Broker::Impl::Admin::TurnAway(Subscription& subscription, const absl::Statu
   subscription.pulls.clear();
   impl_.DropStalePullDeadlines();
   impl_.CloseAllStreams(subscription, status, out_);
-  if (subscription.wake) impl_.wakes_.erase({*subscription.wake, subscription.id});
-  subscription.wake.reset();
+  impl_.ForgetTimers(subscription);
 }
 
 void Broker::Impl::Admin::DeleteSubscription(const std::string& name) {

@@ -29,10 +29,17 @@ void Broker::OnStreamRequest(Instant now, StreamId stream, pubsub::StreamingPull
   impl_->OnStreamRequest(now, stream, std::move(request), out);
 }
 void Broker::OnStreamHalfClosed(Instant now, StreamId stream, Actions& out) {
+  impl_->ReadAt(now);
   impl_->OnStreamHalfClosed(now, stream, out);
 }
-void Broker::OnStreamGone(Instant now, StreamId stream, Actions& out) { impl_->OnStreamGone(now, stream, out); }
-void Broker::OnWriteDone(Instant now, StreamId stream, Actions& out) { impl_->OnWriteDone(now, stream, out); }
+void Broker::OnStreamGone(Instant now, StreamId stream, Actions& out) {
+  impl_->ReadAt(now);
+  impl_->OnStreamGone(now, stream, out);
+}
+void Broker::OnWriteDone(Instant now, StreamId stream, Actions& out) {
+  impl_->ReadAt(now);
+  impl_->OnWriteDone(now, stream, out);
+}
 void Broker::OnPersisted(Instant now, PersistToken token, Actions& out) { impl_->OnPersisted(now, token, out); }
 void Broker::OnDeadline(Instant now, Actions& out) { impl_->OnDeadline(now, out); }
 std::optional<Instant> Broker::NextDeadline() const { return impl_->NextDeadline(); }
@@ -49,7 +56,15 @@ Broker::Impl::Impl(Options options, trace::EventSink& sink)
 
 void Broker::Impl::ReplayDone(Instant now) {
   replayer_.Done(now);
-  for (Subscription* subscription : catalog_.Subscriptions()) UpdateWake(*subscription);
+  for (Subscription* subscription : catalog_.Subscriptions()) {
+    subscription->last_use = now;
+    UpdateWake(*subscription);
+    LookSoon(*subscription, now);
+  }
+  for (Topic* topic : catalog_.Topics()) {
+    topic->committed = topic->log.next();
+    if (topic->keeps()) LookSoon(*topic, now);
+  }
 }
 
 void Broker::Impl::OnCall(Instant now, CallId call, pubsub::Method method, pubsub::Request request, Actions& out) {
@@ -67,7 +82,7 @@ void Broker::Impl::OnCall(Instant now, CallId call, pubsub::Method method, pubsu
       auto& modify = std::get<pubsub::ModifyAckDeadlineRequest>(request);
       return ModifyAckDeadlineCall(now, call, modify, out);
     }
-    case Method::kSeek: return Reply(call, absl::UnimplementedError("Subscriber.Seek is not supported yet"), out);
+    case Method::kSeek: return Seek(now, call, std::get<pubsub::SeekRequest>(request), out);
     case Method::kStreamingPull: HOPGAP_CHECK(false, "StreamingPull is no unary call");
     default: return Admin(*this, now, call, out).Run(method, std::move(request));
   }
@@ -128,7 +143,8 @@ void Broker::Impl::OnDeadline(Instant now, Actions& out) {
     DropStalePullDeadlines();
     const Instant pull = stopping_ || pull_deadlines_.empty() ? kNever : pull_deadlines_.front().first;
     const Instant snapshot = stopping_ ? kNever : NextSnapshotExpiry().value_or(kNever);
-    const Instant next = std::min({held, wake, pull, snapshot});
+    const Instant chore = stopping_ || chores_.empty() ? kNever : chores_.begin()->first;
+    const Instant next = std::min({held, wake, pull, snapshot, chore});
     if (next > now || next == kNever) return;
     if (next == held) {
       (*held_.TakeDue(now))(now, out);
@@ -138,8 +154,10 @@ void Broker::Impl::OnDeadline(Instant now, Actions& out) {
       Dispatch(now, subscription, out);
     } else if (next == pull) {
       AnswerDuePull(out);
-    } else {
+    } else if (next == snapshot) {
       ExpireSnapshots(now, out);
+    } else {
+      DoChore(now, out);
     }
   }
 }
@@ -167,6 +185,7 @@ std::optional<Instant> Broker::Impl::NextDeadline() const {
   std::optional<Instant> next = held_.NextDue();
   if (stopping_) return next;
   if (!wakes_.empty()) next = std::min(next.value_or(kNever), wakes_.begin()->first);
+  if (!chores_.empty()) next = std::min(next.value_or(kNever), chores_.begin()->first);
   if (const auto expiry = NextSnapshotExpiry()) next = std::min(next.value_or(kNever), *expiry);
   if (!pull_deadlines_.empty()) next = std::min(next.value_or(kNever), pull_deadlines_.front().first);
   return next;

@@ -25,7 +25,7 @@ std::string_view ProjectOf(std::string_view name, std::string_view collection) {
 }  // namespace
 
 void Topic::Take(LoggedMessage message) {
-  message.references = static_cast<uint32_t>(snapshots.size());
+  message.references = static_cast<uint32_t>(snapshots.size()) + (keeps() ? 1 : 0);
   for (Subscription* subscription : subscriptions) {
     if (!subscription->filter.Matches(message.message)) {
       subscription->Skip(log.next());
@@ -35,6 +35,17 @@ void Topic::Take(LoggedMessage message) {
     ++message.references;
   }
   log.Append(std::move(message));
+}
+
+void Topic::SetValue(pubsub::Topic updated) {
+  const bool kept = keeps();
+  if (kept && !updated.message_retention_duration) DropBefore(log.next());
+  value = std::move(updated);
+  if (!kept) kept_from = log.next();
+}
+
+void Topic::DropBefore(Sequence before) {
+  for (; kept_from < before; ++kept_from) log.Release(kept_from);
 }
 
 absl::StatusOr<uint16_t> Catalog::PlaceFor(std::string_view project, std::string_view name) {
@@ -72,6 +83,7 @@ absl::Status Catalog::AddTopic(Incarnation id, pubsub::Topic value) {
 
 void Catalog::DeleteTopic(Topic& topic) {
   topic_names_.erase(topic.value.name);
+  if (topic.keeps()) topic.DropBefore(topic.log.next());
   topic.deleted = true;
   for (Subscription* subscription : topic.subscriptions) subscription->value.topic = pubsub::kDeletedTopic;
   for (Subscription* subscription : topic.detached) subscription->value.topic = pubsub::kDeletedTopic;
@@ -91,6 +103,13 @@ Topic* Catalog::FindTopic(std::string_view name) {
 Topic* Catalog::FindTopic(Incarnation id) {
   const auto found = topics_.find(id);
   return found == topics_.end() ? nullptr : found->second.get();
+}
+
+std::vector<Topic*> Catalog::Topics() const {
+  std::vector<Topic*> all;
+  for (const auto& [id, topic] : topics_) all.push_back(topic.get());
+  std::sort(all.begin(), all.end(), [](const Topic* a, const Topic* b) { return a->id < b->id; });
+  return all;
 }
 
 absl::Status Catalog::AddSubscription(Incarnation id, pubsub::Subscription value, Topic& topic, Sequence first,

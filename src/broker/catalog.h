@@ -5,6 +5,7 @@
 
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <string_view>
@@ -27,6 +28,13 @@ struct Topic {
   // filter it matches gets it, and every snapshot keeps it.
   void Take(LoggedMessage message);
 
+  void SetValue(pubsub::Topic updated);
+  // Whether it keeps its messages for a while, whatever becomes of them in subscriptions.
+  bool keeps() const { return value.message_retention_duration && !deleted; }
+  bool Keeps(Sequence sequence) const { return keeps() && sequence >= kept_from; }
+  // Those below `before` it keeps no longer. Requires: it does until now.
+  void DropBefore(Sequence before);
+
   const Incarnation id;
   pubsub::Topic value;
   TopicLog log;
@@ -39,6 +47,9 @@ struct Topic {
   uint64_t arrivals = 0;               // messages that ever came, in the order in which they did
   Instant keyed_due{Duration::min()};  // the latest due of a held request with an ordering key
   bool deleted = false;                // by name; lives on while a subscription does
+  Sequence kept_from = 0;              // the first that it keeps, if it keeps any
+  Sequence committed = 0;              // the journal has all below it
+  std::optional<Instant> chore;        // what the broker's chores hold for it
 };
 
 // One page of a list: names in order, and where the next page begins.
@@ -64,6 +75,8 @@ class Catalog {
   void DeleteTopic(Topic& topic);
   Topic* FindTopic(std::string_view name);
   Topic* FindTopic(Incarnation id);
+
+  std::vector<Topic*> Topics() const;  // in the order of incarnations, with those that live on without a name
 
   absl::Status AddSubscription(Incarnation id, pubsub::Subscription value, Topic& topic, Sequence first, Sequence bound,
                                Duration ceiling);

@@ -45,6 +45,7 @@ enum class LeaseEnd : uint8_t {
   kNacked,
   kRevoked,    // one of its ordering key that was sent earlier came back
   kHoldEnded,  // of who had it before a restart
+  kSought,     // a seek made its key start again
 };
 
 // What is remembered of a message that came back at least once.

@@ -133,6 +133,34 @@ class Broker::Impl {
   void EnsureCeiling(Subscription& subscription, Duration length, Actions& out);
   bool Gated(const Subscription& subscription) const;
 
+  // retention.cc
+  template <typename Owner>
+  void ArmChore(Owner& owner, Instant due);
+  template <typename Owner>
+  void DisarmChore(Owner& owner);
+  void LookSoon(Topic& topic, Instant now);
+  void LookSoon(Subscription& subscription, Instant now);
+  void Watch(Subscription& subscription, Instant now);  // it is new, or back
+  void ForgetTimers(Subscription& subscription);
+  void ForgetTimers(Topic& topic);
+  void ArmRetention(Topic& topic, Sequence first);
+  static Duration RetentionFor(const Subscription& subscription);
+  struct Young {
+    Sequence sequence;
+    std::optional<Instant> due;
+  };
+  Young FirstYoung(Instant now, Topic& topic, Sequence from, Duration retention) const;
+  void DoChore(Instant now, Actions& out);
+  void DropFromTopic(Instant now, Topic& topic, Actions& out);
+  void DropFromSubscription(Instant now, Subscription& subscription, Actions& out);
+  bool Expire(Instant now, Subscription& subscription, Actions& out);
+
+  // seek.cc
+  void Seek(Instant now, CallId call, const pubsub::SeekRequest& request, Actions& out);
+  static std::vector<SequenceRange> SeekTarget(Subscription& subscription, const WallTime* time,
+                                               const Snapshot* snapshot);
+  void ApplySeek(Instant now, Subscription& subscription, const std::vector<SequenceRange>& unacked);
+
   // dead_letters.cc
   bool IsDead(Subscription& subscription, Sequence sequence, const Returned& returned);
   static int32_t AttemptOf(const Subscription& subscription, Sequence sequence);
@@ -162,6 +190,7 @@ class Broker::Impl {
   absl::flat_hash_map<StreamId, Incarnation> streams_;
   absl::flat_hash_map<StreamId, absl::Status> orphans_;  // subscription gone, last write not done
   std::set<std::pair<Instant, Incarnation>> wakes_;      // when a subscription has something to do
+  std::set<std::pair<Instant, Incarnation>> chores_;     // when something of a topic or subscription may be too old
 };
 
 }  // namespace hopgap::broker

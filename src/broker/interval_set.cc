@@ -28,6 +28,19 @@ bool IntervalSet::Insert(uint64_t number) {
   return true;
 }
 
+bool IntervalSet::Erase(uint64_t number) {
+  auto found = end_by_start_.upper_bound(number);
+  if (found == end_by_start_.begin() || (--found)->second <= number) return false;
+  const uint64_t start = found->first, end = found->second;
+  if (start == number) {
+    end_by_start_.erase(found);
+  } else {
+    found->second = number;
+  }
+  if (number + 1 < end) end_by_start_.emplace(number + 1, end);
+  return true;
+}
+
 bool IntervalSet::Contains(uint64_t number) const {
   auto next = end_by_start_.upper_bound(number);
   return next != end_by_start_.begin() && number < std::prev(next)->second;

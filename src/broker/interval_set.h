@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <optional>
 
 namespace hopgap::broker {
 
@@ -13,6 +14,17 @@ class IntervalSet {
   // False if it was there.
   bool Insert(uint64_t number);
   bool Contains(uint64_t number) const;
+  // False if it was not there.
+  bool Erase(uint64_t number);
+  // visit(start, end) for each interval, in order.
+  template <typename Visit>
+  void ForEach(Visit visit) const {
+    for (const auto& [start, end] : end_by_start_) visit(start, end);
+  }
+  std::optional<uint64_t> First() const {
+    if (end_by_start_.empty()) return std::nullopt;
+    return end_by_start_.begin()->first;
+  }
   size_t intervals() const { return end_by_start_.size(); }
 
  private:

@@ -34,6 +34,8 @@ enum class RecordType : uint64_t {
   kSnapshotUpdated,
   kSnapshotDeleted,
   kDeliveriesFailed = 40,
+  kSought,
+  kRetentionPassed,
 };
 constexpr uint32_t kType = 1;
 constexpr uint32_t kOwner = 2;   // incarnation of the topic or subscription
@@ -171,6 +173,16 @@ struct Encoder {
     writer.Varint(kTopic, r.topic);
     writer.Text(kRanges, EncodeRanges(r.unacked));
     return Whole(std::move(out));
+  }
+  Slices operator()(const Sought& r) const {
+    std::string out = Head(RecordType::kSought, r.subscription);
+    WireWriter writer(out);
+    writer.Varint(kNumber, r.next);
+    writer.Text(kRanges, EncodeRanges(r.unacked));
+    return Whole(std::move(out));
+  }
+  Slices operator()(const RetentionPassed& r) const {
+    return EncodeNumber(RecordType::kRetentionPassed, r.owner, r.before);
   }
   Slices operator()(const SnapshotUpdated& r) const {
     return EncodeValue(RecordType::kSnapshotUpdated, r.snapshot, r.value);
@@ -315,6 +327,12 @@ absl::StatusOr<Record> ReadSnapshotCreated(const Fields& fields) {
                                 .value = *std::move(value)});
 }
 
+absl::StatusOr<Record> ReadSought(const Fields& fields) {
+  absl::StatusOr<std::vector<SequenceRange>> unacked = ReadRanges(fields.ranges, fields.number);
+  if (!unacked.ok()) return unacked.status();
+  return Record(Sought{.subscription = fields.owner, .next = fields.number, .unacked = *std::move(unacked)});
+}
+
 absl::StatusOr<Record> ReadSubscriptionCreated(const Fields& fields) {
   absl::StatusOr<pubsub::Subscription> value = ReadValue(fields, pubsub::DecodeSubscription);
   if (!value.ok()) return value.status();
@@ -394,6 +412,8 @@ absl::StatusOr<Record> DecodeRecord(Bytes wire) {
       return Record(SubscriptionDetached{.subscription = fields->owner, .as = fields->number});
     case RecordType::kSnapshotCreated: return ReadSnapshotCreated(*fields);
     case RecordType::kSnapshotUpdated: return ReadSnapshotUpdated(*fields);
+    case RecordType::kSought: return ReadSought(*fields);
+    case RecordType::kRetentionPassed: return Record(RetentionPassed{.owner = fields->owner, .before = fields->number});
     case RecordType::kDeliveriesFailed: return WithDeliveries<DeliveriesFailed>(*fields);
     case RecordType::kSnapshotDeleted: return Record(SnapshotDeleted{.snapshot = fields->owner});
   }

@@ -140,11 +140,24 @@ struct SnapshotUpdated {
 struct SnapshotDeleted {
   Incarnation snapshot;
 };
+// A seek: of the topic's messages below `next` those in `unacked` are not
+// finished with, all others are.
+struct Sought {
+  Incarnation subscription;
+  Sequence next;
+  std::vector<SequenceRange> unacked;
+};
+// What lies below `before` is too old: for a subscription, or for its topic to
+// keep. Lazy: it follows from publish times too, after a restart once more.
+struct RetentionPassed {
+  Incarnation owner;
+  Sequence before;
+};
 
-using Record =
-    std::variant<TopicCreated, TopicDeleted, SubscriptionCreated, SubscriptionDeleted, Published, Acked, Redelivered,
-                 SendBoundRaised, LeaseCeilingRaised, Nacked, LeaseLength, CleanStop, TopicUpdated, SubscriptionUpdated,
-                 SubscriptionDetached, SnapshotCreated, SnapshotUpdated, SnapshotDeleted, DeliveriesFailed>;
+using Record = std::variant<TopicCreated, TopicDeleted, SubscriptionCreated, SubscriptionDeleted, Published, Acked,
+                            Redelivered, SendBoundRaised, LeaseCeilingRaised, Nacked, LeaseLength, CleanStop,
+                            TopicUpdated, SubscriptionUpdated, SubscriptionDetached, SnapshotCreated, SnapshotUpdated,
+                            SnapshotDeleted, DeliveriesFailed, Sought, RetentionPassed>;
 
 // Message bodies are slices of their own: nothing is copied.
 pubsub::Slices EncodeRecord(const Record& record);

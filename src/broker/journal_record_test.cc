@@ -68,6 +68,9 @@ std::vector<Record> OneOfEach() {
                 .dead_lettered_by = 2,
                 .dead_lettered = {{~0ull, 5}}},
       DeliveriesFailed{.subscription = 2, .deliveries = deliveries},
+      Sought{.subscription = 2, .next = 100, .unacked = {{3, 5}, {99, 100}}},
+      Sought{.subscription = 2, .next = 0, .unacked = {}},
+      RetentionPassed{.owner = 1, .before = ~0ull},
   };
 }
 

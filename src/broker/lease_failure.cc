@@ -23,6 +23,7 @@ std::string_view Ending(Why why) {
     case Why::kNacked: return "it was nacked";
     case Why::kRevoked: return "a message of its ordering key that was sent earlier came back, and this one with it";
     case Why::kHoldEnded: return "it was held for its receiver after a restart, and that ended";
+    case Why::kSought: return "its delivery was void after a seek or a restart";
     case Why::kSuperseded: return "its lease ended";
     case Why::kFinished:
       return "its message is finished: acked by another delivery, dead-lettered, sought past or too old";

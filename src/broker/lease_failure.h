@@ -18,6 +18,7 @@ struct LeaseFailure {
     kNacked,             // ... had been nacked
     kRevoked,            // ... ended because one of its ordering key that was sent earlier came back
     kHoldEnded,          // ... was held for its receiver after a restart, long enough
+    kSought,             // ... was void after a seek, or its end was forgotten in a restart
     kSuperseded,         // the message has been delivered again since
     kFinished,           // acked by another delivery, dead-lettered, sought past, or too old
     kUnordered,          // acked before one of its ordering key that was sent earlier; may be tried again

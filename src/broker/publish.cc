@@ -226,6 +226,8 @@ void Broker::Impl::OnLogged(Instant now, Incarnation topic_id, Sequence first, s
   }
   Topic* topic = catalog_.FindTopic(topic_id);
   if (topic == nullptr) return;
+  topic->committed = first + count;
+  ArmRetention(*topic, first);
   for (Subscription* subscription : topic->subscriptions) {
     if (subscription->first > first) continue;
     for (Sequence sequence = first; sequence < first + count; ++sequence) {

@@ -151,6 +151,34 @@ absl::Status Replayer::Apply(DeliveriesFailed& record) {
   return absl::OkStatus();
 }
 
+absl::Status Replayer::Apply(Sought& record) {
+  const absl::StatusOr<Subscription*> found = Find(record.subscription);
+  if (!found.ok()) return found.status();
+  Subscription* subscription = *found;
+  bool good = record.next == subscription->topic.log.next();
+  for (const SequenceRange& range : record.unacked) {
+    for (Sequence sequence = range.begin; good && sequence < range.end; ++sequence) {
+      good = subscription->topic.log.Find(sequence) != nullptr;
+    }
+  }
+  if (!good) return CannotBe("subscription", record.subscription, "sought");
+  subscription->Seek(record.unacked, Instant{});
+  return absl::OkStatus();
+}
+
+absl::Status Replayer::Apply(RetentionPassed& record) {
+  if (Topic* topic = catalog_.FindTopic(record.owner)) {
+    if (!topic->keeps() || record.before > topic->log.next()) return CannotBe("topic", record.owner, "made to forget");
+    topic->DropBefore(record.before);
+    return absl::OkStatus();
+  }
+  const absl::StatusOr<Subscription*> found = Find(record.owner);
+  if (!found.ok()) return found.status();
+  std::vector<AckedDelivery> finished;
+  (*found)->DropBefore(record.before, finished);
+  return absl::OkStatus();
+}
+
 absl::Status Replayer::Apply(LeaseLength& record) { return Find(record.subscription).status(); }
 
 absl::Status Replayer::Apply(CleanStop& record) {
@@ -162,7 +190,7 @@ absl::Status Replayer::Apply(TopicUpdated& record) {
   Topic* topic = catalog_.FindTopic(record.topic);
   if (topic == nullptr || topic->deleted) return Missing("topic", record.topic);
   if (record.value.name != topic->value.name) return CannotBe("topic", record.topic, "updated");
-  topic->value = std::move(record.value);
+  topic->SetValue(std::move(record.value));
   return absl::OkStatus();
 }
 

@@ -44,6 +44,8 @@ class Replayer {
   absl::Status Apply(SnapshotUpdated& record);
   absl::Status Apply(SnapshotDeleted& record);
   absl::Status Apply(DeliveriesFailed& record);
+  absl::Status Apply(Sought& record);
+  absl::Status Apply(RetentionPassed& record);
   absl::StatusOr<Subscription*> Find(Incarnation subscription);
 
   Catalog& catalog_;

@@ -38,6 +38,22 @@ class SequenceWindow {
     return *slot;
   }
 
+  // Anywhere, for what is rebuilt in no order. Requires: it is not there.
+  T& Put(uint64_t sequence, T value) {
+    const uint64_t number = sequence / kChunk;
+    if (chunks_.empty()) first_chunk_ = number;
+    for (; number < first_chunk_; --first_chunk_) chunks_.push_front(nullptr);
+    while (first_chunk_ + chunks_.size() <= number) chunks_.push_back(nullptr);
+    std::unique_ptr<Chunk>& chunk = chunks_[number - first_chunk_];
+    if (!chunk) chunk = std::make_unique<Chunk>();
+    std::optional<T>& slot = chunk->slots[sequence % kChunk];
+    HOPGAP_CHECK(!slot, "sequence added twice");
+    slot.emplace(std::move(value));
+    ++chunk->count;
+    ++size_;
+    return *slot;
+  }
+
   T* Find(uint64_t sequence) {
     const uint64_t number = sequence / kChunk;
     if (number < first_chunk_ || number - first_chunk_ >= chunks_.size()) return nullptr;
@@ -64,6 +80,20 @@ class SequenceWindow {
       if (!chunks_[i]) continue;
       for (uint64_t slot = 0; slot < kChunk; ++slot) {
         if (chunks_[i]->slots[slot]) visit((first_chunk_ + i) * kChunk + slot, *chunks_[i]->slots[slot]);
+      }
+    }
+  }
+
+  // The same from `from` on, until `visit` says false.
+  template <typename Visit>
+  void VisitFrom(uint64_t from, Visit visit) {
+    const uint64_t first = from / kChunk;
+    for (size_t i = first < first_chunk_ ? 0 : static_cast<size_t>(first - first_chunk_); i < chunks_.size(); ++i) {
+      if (!chunks_[i]) continue;
+      for (uint64_t slot = 0; slot < kChunk; ++slot) {
+        const uint64_t sequence = (first_chunk_ + i) * kChunk + slot;
+        if (sequence < from || !chunks_[i]->slots[slot]) continue;
+        if (!visit(sequence, *chunks_[i]->slots[slot])) return;
       }
     }
   }

@@ -189,6 +189,7 @@ void Broker::Impl::OnStreamGone(Instant, StreamId id, Actions&) {
   const auto [subscription, stream] = FindStream(id);
   if (stream == nullptr) return;
   streams_.erase(id);
+  subscription->last_use = std::max(subscription->last_use, read_at_);
   subscription->CloseStream(id);
 }
 
@@ -216,6 +217,7 @@ void Broker::Impl::CloseStream(Subscription& subscription, Stream& stream, absl:
   const StreamId id = stream.id;
   out.push_back(CloseAction(id, std::move(status)));
   streams_.erase(id);
+  subscription.last_use = std::max(subscription.last_use, read_at_);
   subscription.CloseStream(id);
 }
 

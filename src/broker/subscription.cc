@@ -1,6 +1,7 @@
 #include "broker/subscription.h"
 
 #include <algorithm>
+#include <limits>
 #include <map>
 
 #include "base/check.h"
@@ -183,9 +184,13 @@ std::optional<Sequence> Subscription::FinishOne(Sequence sequence, Generation ge
   if (delivery.returned) returned_.erase(sequence);
   const std::optional<Sequence> next = ready_.Leave(sequence, delivery);
   deliveries_.Remove(sequence);
-  topic.log.Release(sequence);
+  if (value.retain_acked_messages && end != End::kTooOld) {
+    kept_.Insert(sequence);
+  } else {
+    topic.log.Release(sequence);
+  }
   acked_.Insert(sequence);
-  if (end == End::kEnded) ended_.Insert(sequence);
+  if (end != End::kAcked) ended_.Insert(sequence);
   if (generation > 1) winners_[sequence] = generation;
   return next;
 }
@@ -290,6 +295,7 @@ std::optional<Instant> Subscription::NextDeadline() const {
 
 void Subscription::ReleaseAll() {
   deliveries_.ForEach([this](Sequence sequence, Delivery&) { topic.log.Release(sequence); });
+  ReleaseKept(std::numeric_limits<Sequence>::max());
 }
 
 void Subscription::ReplayAck(const AckedDelivery& delivery) {
@@ -317,8 +323,13 @@ void Subscription::ReplayNack(const AckedDelivery& nack) {
   if (Delivery* delivery = Find(nack.sequence)) delivery->nacked = nack.generation;
 }
 
-void Subscription::ReplayUpdate(pubsub::Subscription updated) {
+void Subscription::SetValue(pubsub::Subscription updated) {
   value = std::move(updated);
+  if (!value.retain_acked_messages) ReleaseKept(std::numeric_limits<Sequence>::max());
+}
+
+void Subscription::ReplayUpdate(pubsub::Subscription updated) {
+  SetValue(std::move(updated));
   exactly_once_ = value.enable_exactly_once_delivery;
 }
 

@@ -79,7 +79,8 @@ class Subscription {
   // Finishes the message for good, from any state, and then those of its key
   // that were acked early and come next; names them all. kEnded: without an ack,
   // so that no id of it is a good one.
-  enum class End : uint8_t { kAcked, kEnded };
+  // kTooOld: nor is it kept for a seek.
+  enum class End : uint8_t { kAcked, kEnded, kTooOld };
   void Finish(Sequence sequence, Generation generation, End end, std::vector<AckedDelivery>& finished);
   // Something was heard of the newest delivery: opens its stream's gate.
   void NoteReceipt(Delivery& delivery);
@@ -99,6 +100,17 @@ class Subscription {
   void StopExactlyOnce();
   // The messages that are not finished with, or about to be.
   std::vector<SequenceRange> Unacked();
+
+  // A seek, also when it is replayed. Everything that is not in `unacked` is
+  // finished with, what is in there and was finished comes back to life; returns
+  // that and what has to be sent again with it. Requires: all of it is in the log.
+  std::vector<Sequence> Seek(const std::vector<SequenceRange>& unacked, Instant now);
+  bool Holds(Sequence sequence);  // unacked, or acked and kept for a seek
+  // What lies below `before` is too old. `finished`: besides, as in Finish().
+  // False if there was nothing.
+  bool DropBefore(Sequence before, std::vector<AckedDelivery>& finished);
+  std::optional<Sequence> Oldest();  // of what it holds
+  void SetValue(pubsub::Subscription updated);
 
   // Replay. `Restore` puts every unacked message into its place after a crash,
   // or after a clean stop with these leases.
@@ -150,11 +162,17 @@ class Subscription {
   // forwarded to the dead-letter topic that was there.
   std::vector<AckedDelivery> failures_to_journal;
   std::vector<std::pair<Sequence, Incarnation>> dead_letters;
-  std::optional<Instant> wake;  // what the broker's timer index holds for it
+  Instant last_use{};
+  bool retention_armed = false;  // a chore comes when its oldest message is too old, or before
+  std::optional<Instant> chore;  // what the broker's chores hold for it
+  std::optional<Instant> wake;   // what the broker's timer index holds for it
 
  private:
   void JoinLine(Sequence sequence, Delivery& delivery, const pubsub::Message& message);
   void MakeReady(Sequence sequence, Delivery& delivery);
+  void Reopen(Sequence sequence);
+  void Sweep();
+  bool ReleaseKept(Sequence before);
   std::optional<Sequence> FinishOne(Sequence sequence, Generation generation, End end);
   void FreeCredit(Delivery& delivery);
 
@@ -167,6 +185,7 @@ class Subscription {
   size_t committing_ = 0;
   IntervalSet acked_;                                 // all that is finished
   IntervalSet ended_;                                 // ... without an ack
+  IntervalSet kept_;                                  // ... and still held, to be sought
   absl::flat_hash_map<Sequence, Returned> returned_;  // looked up, never iterated
   // The generation that won, where it is not 1. Looked up, never iterated.
   absl::flat_hash_map<Sequence, Generation> winners_;

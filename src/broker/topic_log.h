@@ -73,6 +73,12 @@ class TopicLog {
     messages_.Remove(sequence);
   }
 
+  // `visit(sequence, message)` for those at or above `from`, in order, until it says false.
+  template <typename Visit>
+  void VisitFrom(Sequence from, Visit visit) {
+    messages_.VisitFrom(from, visit);
+  }
+
   size_t size() const { return messages_.size(); }
 
  private:

@@ -11,9 +11,6 @@
 
 namespace hopgap::broker {
 
-absl::Status CheckServed(const pubsub::Topic& topic);
-absl::Status CheckServed(const pubsub::Subscription& value);
-
 void Broker::Impl::Admin::UpdateTopic(const pubsub::UpdateTopicRequest& request) {
   const std::string& name = request.topic.name;
   if (const auto parsed = pubsub::ParseName(name, "topics"); !parsed.ok()) return Answer(parsed.status());
@@ -23,8 +20,9 @@ void Broker::Impl::Admin::UpdateTopic(const pubsub::UpdateTopicRequest& request)
   if (absl::Status status = pubsub::ApplyUpdate(request, value); !status.ok()) return Answer(std::move(status));
   if (topic == nullptr) return Answer(ResourceNotFound(name));
   if (absl::Status status = CheckTopic(value); !status.ok()) return Answer(std::move(status));
-  if (absl::Status status = CheckServed(value); !status.ok()) return Answer(std::move(status));
-  topic->value = value;
+  topic->SetValue(value);
+  impl_.LookSoon(*topic, now_);
+  for (Subscription* subscription : topic->subscriptions) impl_.LookSoon(*subscription, now_);
   std::string answer = pubsub::Encode(value);
   Persist({TopicUpdated{.topic = topic->id, .value = std::move(value)}}, std::move(answer));
 }
@@ -55,14 +53,15 @@ void Broker::Impl::Admin::UpdateSubscription(const pubsub::UpdateSubscriptionReq
   if (absl::Status status = pubsub::ApplyUpdate(request, value); !status.ok()) return Answer(std::move(status));
   if (subscription == nullptr) return Answer(ResourceNotFound(name));
   if (absl::Status status = CheckSubscription(value); !status.ok()) return Answer(std::move(status));
-  if (absl::Status status = CheckServed(value); !status.ok()) return Answer(std::move(status));
   // A topic that is gone since is no reason to refuse another change.
   if (value.dead_letter_policy != subscription->value.dead_letter_policy) {
     if (absl::Status status = CheckDeadLetterTopic(value); !status.ok()) return Answer(std::move(status));
   }
 
   const bool on = value.enable_exactly_once_delivery;
-  subscription->value = value;
+  subscription->SetValue(value);
+  subscription->last_use = now_;
+  impl_.LookSoon(*subscription, now_);
   impl_.Advance(now_, *subscription);
   std::vector<Record> records;
   if (on && !subscription->exactly_once()) records = SwitchToExactlyOnce(*subscription);
@@ -104,6 +103,7 @@ void Broker::Impl::Admin::DetachSubscription(const std::string& name) {
   TurnAway(subscription, DetachedSubscription());
   const broker::SubscriptionDetached record{.subscription = subscription.id, .as = impl_.catalog_.NextIncarnation()};
   impl_.catalog_.DetachSubscription(subscription, record.as);
+  impl_.Watch(*impl_.catalog_.FindSubscription(record.as), now_);
   Persist({record}, "");
 }
 
