@@ -5,6 +5,7 @@
 #include "base/check.h"
 #include "base/text.h"
 #include "broker/admin_calls.h"
+#include "broker/chores.h"
 #include "broker/errors.h"
 #include "broker/resource_checks.h"
 #include "pubsub/limits.h"
@@ -128,7 +129,7 @@ void Broker::Impl::Admin::CreateSubscription(pubsub::Subscription value) {
                                    .value = value};
   absl::Status added = impl_.catalog_.AddSubscription(id, std::move(value), **topic, first, first, ceiling);
   if (!added.ok()) return Answer(std::move(added));
-  impl_.Watch(*impl_.catalog_.FindSubscription(id), now_);
+  Chores(impl_).Watch(*impl_.catalog_.FindSubscription(id), now_);
   Persist({record}, Shown(*impl_.catalog_.FindSubscription(id)));
 }
 
@@ -148,7 +149,7 @@ void Broker::Impl::Admin::DeleteTopic(const std::string& name) {
   const absl::StatusOr<Topic*> topic = impl_.TopicNamed(name);
   if (!topic.ok()) return Answer(topic.status());
   const TopicDeleted record{.topic = (*topic)->id};
-  impl_.ForgetTimers(**topic);
+  Chores(impl_).Forget(**topic);
   impl_.catalog_.DeleteTopic(**topic);
   Persist({record}, "");
 }
@@ -159,7 +160,7 @@ void Broker::Impl::Admin::TurnAway(Subscription& subscription, const absl::Statu
   subscription.pulls.clear();
   impl_.DropStalePullDeadlines();
   impl_.CloseAllStreams(subscription, status, out_);
-  impl_.ForgetTimers(subscription);
+  Chores(impl_).Forget(subscription);
 }
 
 void Broker::Impl::Admin::DeleteSubscription(const std::string& name) {

@@ -4,6 +4,7 @@
 
 #include "base/check.h"
 #include "broker/admin_calls.h"
+#include "broker/chores.h"
 #include "broker/errors.h"
 #include "broker/impl.h"
 
@@ -59,11 +60,11 @@ void Broker::Impl::ReplayDone(Instant now) {
   for (Subscription* subscription : catalog_.Subscriptions()) {
     subscription->last_use = now;
     UpdateWake(*subscription);
-    LookSoon(*subscription, now);
+    Chores(*this).LookSoon(*subscription, now);
   }
   for (Topic* topic : catalog_.Topics()) {
     topic->committed = topic->log.next();
-    if (topic->keeps()) LookSoon(*topic, now);
+    if (topic->keeps()) Chores(*this).LookSoon(*topic, now);
   }
 }
 
@@ -157,7 +158,7 @@ void Broker::Impl::OnDeadline(Instant now, Actions& out) {
     } else if (next == snapshot) {
       ExpireSnapshots(now, out);
     } else {
-      DoChore(now, out);
+      Chores(*this).Do(now, out);
     }
   }
 }

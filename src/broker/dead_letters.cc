@@ -1,5 +1,4 @@
-// Messages that failed too often: counted, forwarded to the dead-letter topic,
-// and finished with, the last two in one record.
+#include "broker/dead_letters.h"
 
 #include <algorithm>
 #include <array>
@@ -8,7 +7,6 @@
 
 #include "base/check.h"
 #include "base/text.h"
-#include "broker/impl.h"
 #include "pubsub/limits.h"
 #include "pubsub/names.h"
 
@@ -58,42 +56,42 @@ std::string FormatPublishTime(WallTime at) {
 
 // Without its dead-letter topic a message goes on being delivered, and is tried
 // again whenever it fails.
-bool Broker::Impl::IsDead(Subscription& subscription, Sequence sequence, const Returned& returned) {
+bool Broker::Impl::DeadLetters::Claim(Subscription& subscription, Sequence sequence, const Returned& returned) {
   const std::optional<pubsub::DeadLetterPolicy>& policy = subscription.value.dead_letter_policy;
   if (!policy || (returned.how != LeaseEnd::kExpired && returned.how != LeaseEnd::kNacked)) return false;
   const int32_t most = policy->max_delivery_attempts == 0 ? kAttemptsDefault : policy->max_delivery_attempts;
   if (returned.failures < static_cast<uint32_t>(most)) return false;
-  const Topic* topic = catalog_.FindTopic(policy->dead_letter_topic);
+  const Topic* topic = impl_.catalog_.FindTopic(policy->dead_letter_topic);
   if (topic == nullptr) return false;
   subscription.dead_letters.emplace_back(sequence, topic->id);
   return true;
 }
 
-int32_t Broker::Impl::AttemptOf(const Subscription& subscription, Sequence sequence) {
+int32_t Broker::Impl::DeadLetters::AttemptOf(const Subscription& subscription, Sequence sequence) {
   if (!subscription.value.dead_letter_policy) return 0;
   const Returned* returned = subscription.FindReturned(sequence);
   return returned == nullptr ? 1 : static_cast<int32_t>(returned->failures) + 1;
 }
 
-void Broker::Impl::JournalFailures(Subscription& subscription, Actions& out) {
+void Broker::Impl::DeadLetters::JournalFailures(Subscription& subscription, Actions& out) {
   DeliveriesFailed record{.subscription = subscription.id, .deliveries = {}};
   record.deliveries.swap(subscription.failures_to_journal);
-  commits_.Persist({std::move(record)}, nullptr, out);
+  impl_.commits_.Persist({std::move(record)}, nullptr, out);
 }
 
 // In the order of the source, so that a key keeps its order.
-void Broker::Impl::ForwardDeadLetters(Instant now, Subscription& subscription, Actions& out) {
+void Broker::Impl::DeadLetters::Forward(Instant now, Subscription& subscription, Actions& out) {
   std::vector<std::pair<Sequence, Incarnation>> dead = std::exchange(subscription.dead_letters, {});
   std::sort(dead.begin(), dead.end());
-  Topic* topic = catalog_.FindTopic(dead.front().second);
+  Topic* topic = impl_.catalog_.FindTopic(dead.front().second);
   HOPGAP_CHECK(topic != nullptr, "a dead-letter topic that went away in the same event");
-  std::span<const std::pair<Sequence, Incarnation>> rest = dead;
+  Claimed rest = dead;
   while (!rest.empty()) rest = rest.subspan(ForwardSome(now, subscription, *topic, rest, out));
 }
 
 // As many as one record may hold; returns their number.
-size_t Broker::Impl::ForwardSome(Instant now, Subscription& subscription, Topic& topic,
-                                 std::span<const std::pair<Sequence, Incarnation>> dead, Actions& out) {
+size_t Broker::Impl::DeadLetters::ForwardSome(Instant now, Subscription& subscription, Topic& topic, Claimed dead,
+                                              Actions& out) {
   Published record{.topic = topic.id,
                    .first = topic.log.next(),
                    .messages = {},
@@ -103,24 +101,24 @@ size_t Broker::Impl::ForwardSome(Instant now, Subscription& subscription, Topic&
   for (const auto& [sequence, incarnation] : dead) {
     bytes += subscription.topic.log.Find(sequence)->message.wire_size();
     if (!record.messages.empty() && (bytes > kForwardedBytesMax || record.messages.size() == kForwardedMax)) break;
-    LoggedMessage letter = DeadLetter(now, subscription, topic, sequence);
+    LoggedMessage letter = Letter(now, subscription, topic, sequence);
     record.messages.push_back(letter.message);
     record.dead_lettered.push_back({sequence, subscription.Find(sequence)->generation});
     topic.Take(std::move(letter));
   }
   const size_t count = record.messages.size();
-  counters_.dead_lettered += count;
+  impl_.counters_.dead_lettered += count;
   const Sequence first = record.first;
   const std::vector<AckedDelivery> finished = record.dead_lettered;
-  const std::vector<SendBoundRaised> raises = RaiseBounds(now, topic);
+  const std::vector<SendBoundRaised> raises = impl_.RaiseBounds(now, topic);
   std::vector<Record> records;
   records.emplace_back(std::move(record));
   records.insert(records.end(), raises.begin(), raises.end());
-  commits_.Persist(
+  impl_.commits_.Persist(
       records,
-      [this, source = subscription.id, topic = topic.id, first, finished, raises](Instant at, Actions& then) {
-        OnForwarded(at, source, finished, then);
-        OnLogged(at, topic, first, finished.size(), raises, then);
+      [&impl = impl_, source = subscription.id, topic = topic.id, first, finished, raises](Instant at, Actions& then) {
+        DeadLetters(impl).OnForwarded(at, source, finished, then);
+        impl.OnLogged(at, topic, first, finished.size(), raises, then);
       },
       out);
   return count;
@@ -128,7 +126,8 @@ size_t Broker::Impl::ForwardSome(Instant now, Subscription& subscription, Topic&
 
 // The message as it is published again: without publish validation, as the four
 // attributes may be more than a publisher is allowed.
-LoggedMessage Broker::Impl::DeadLetter(Instant now, const Subscription& subscription, Topic& topic, Sequence sequence) {
+LoggedMessage Broker::Impl::DeadLetters::Letter(Instant now, const Subscription& subscription, Topic& topic,
+                                                Sequence sequence) {
   const LoggedMessage& source = *subscription.topic.log.Find(sequence);
   std::vector<std::pair<std::string, std::string>> attributes;
   for (const auto& [key, value] : source.message.Attributes()) {
@@ -140,16 +139,17 @@ LoggedMessage Broker::Impl::DeadLetter(Instant now, const Subscription& subscrip
   attributes.emplace_back(kSourceProject, subscription.project);
   attributes.emplace_back(kSourcePublishTime, FormatPublishTime(source.message.publish_time().value_or(WallTime{})));
   const pubsub::Message made = pubsub::Message::Make(source.message.data(), attributes, source.message.ordering_key());
-  LoggedMessage letter{.message = {}, .key = source.key, .draw = {}, .id = next_message_id_++, .references = 0};
-  if (any_delays_) {
+  LoggedMessage letter{.message = {}, .key = source.key, .draw = {}, .id = impl_.next_message_id_++, .references = 0};
+  if (impl_.any_delays_) {
     letter.draw = DrawKeyFor(made.Attribute(pubsub::kDrawAttribute), topic.value.name, topic.arrivals++);
   }
-  letter.message = made.Accepted(StrCat(letter.id), options_.anchor.ToWall(now));
+  letter.message = made.Accepted(StrCat(letter.id), impl_.options_.anchor.ToWall(now));
   return letter;
 }
 
-void Broker::Impl::OnForwarded(Instant now, Incarnation source, const std::vector<AckedDelivery>& dead, Actions& out) {
-  Subscription* subscription = catalog_.FindSubscription(source);
+void Broker::Impl::DeadLetters::OnForwarded(Instant now, Incarnation source, const std::vector<AckedDelivery>& dead,
+                                            Actions& out) {
+  Subscription* subscription = impl_.catalog_.FindSubscription(source);
   if (subscription == nullptr) return;
   Acked early{.subscription = source, .deliveries = {}};
   for (const auto& [sequence, generation] : dead) {
@@ -160,9 +160,9 @@ void Broker::Impl::OnForwarded(Instant now, Incarnation source, const std::vecto
     // Behind the message itself: what was acked before its turn, which has come.
     early.deliveries.insert(early.deliveries.end(), finished.begin() + 1, finished.end());
   }
-  if (!early.deliveries.empty()) commits_.Persist({std::move(early)}, nullptr, out);
-  Advance(now, *subscription);
-  Dispatch(now, *subscription, out);
+  if (!early.deliveries.empty()) impl_.commits_.Persist({std::move(early)}, nullptr, out);
+  impl_.Advance(now, *subscription);
+  impl_.Dispatch(now, *subscription, out);
 }
 
 }  // namespace hopgap::broker

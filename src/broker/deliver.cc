@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "broker/dead_letters.h"
 #include "broker/errors.h"
 #include "broker/impl.h"
 #include "pubsub/limits.h"
@@ -61,7 +62,7 @@ void Broker::Impl::Return(Instant now, Subscription& subscription, Sequence sequ
   if (delivery.held_after_restart && how == LeaseEnd::kExpired) how = LeaseEnd::kHoldEnded;
   const Returned& returned = subscription.NoteReturn(sequence, delivery, at, how);
   TraceReturn(at, subscription, sequence, delivery, how);
-  if (IsDead(subscription, sequence, returned)) {
+  if (DeadLetters(*this).Claim(subscription, sequence, returned)) {
     delivery.state = Delivery::State::kDeadLettering;
     return;
   }
@@ -119,8 +120,8 @@ Duration Broker::Impl::DrawDeliver(Instant now, Subscription& subscription, Sequ
 
 void Broker::Impl::Dispatch(Instant now, Subscription& subscription, Actions& out) {
   if (!stopping_) {
-    if (!subscription.failures_to_journal.empty()) JournalFailures(subscription, out);
-    if (!subscription.dead_letters.empty()) ForwardDeadLetters(now, subscription, out);
+    if (!subscription.failures_to_journal.empty()) DeadLetters(*this).JournalFailures(subscription, out);
+    if (!subscription.dead_letters.empty()) DeadLetters(*this).Forward(now, subscription, out);
     ServePulls(now, subscription, out);
     ServeStreams(now, subscription, out);
     JournalAhead(now, subscription, out);
@@ -210,7 +211,7 @@ pubsub::ReceivedMessage Broker::Impl::Send(Instant now, Subscription& subscripti
   if (generation > 1 && !held) ++counters_.redeliveries;
   pubsub::ReceivedMessage received{.ack_id = FormatAckId(options_.ack_id_key, {subscription.id, sequence, generation}),
                                    .message = message.message,
-                                   .delivery_attempt = AttemptOf(subscription, sequence)};
+                                   .delivery_attempt = DeadLetters::AttemptOf(subscription, sequence)};
   if (message.key != trace::MessageKey{}) {
     Trace(message.key, {.at = now,
                         .delivery = trace::DeliveryKey(received.ack_id),

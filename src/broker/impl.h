@@ -5,7 +5,6 @@
 #include <deque>
 #include <memory>
 #include <set>
-#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -133,43 +132,14 @@ class Broker::Impl {
   void EnsureCeiling(Subscription& subscription, Duration length, Actions& out);
   bool Gated(const Subscription& subscription) const;
 
-  // retention.cc
-  template <typename Owner>
-  void ArmChore(Owner& owner, Instant due);
-  template <typename Owner>
-  void DisarmChore(Owner& owner);
-  void LookSoon(Topic& topic, Instant now);
-  void LookSoon(Subscription& subscription, Instant now);
-  void Watch(Subscription& subscription, Instant now);  // it is new, or back
-  void ForgetTimers(Subscription& subscription);
-  void ForgetTimers(Topic& topic);
-  void ArmRetention(Topic& topic, Sequence first);
-  static Duration RetentionFor(const Subscription& subscription);
-  struct Young {
-    Sequence sequence;
-    std::optional<Instant> due;
-  };
-  Young FirstYoung(Instant now, Topic& topic, Sequence from, Duration retention) const;
-  void DoChore(Instant now, Actions& out);
-  void DropFromTopic(Instant now, Topic& topic, Actions& out);
-  void DropFromSubscription(Instant now, Subscription& subscription, Actions& out);
-  bool Expire(Instant now, Subscription& subscription, Actions& out);
+  class Chores;       // chores.h: what time alone does
+  class DeadLetters;  // dead_letters.h
 
   // seek.cc
   void Seek(Instant now, CallId call, const pubsub::SeekRequest& request, Actions& out);
   static std::vector<SequenceRange> SeekTarget(Subscription& subscription, const WallTime* time,
                                                const Snapshot* snapshot);
   void ApplySeek(Instant now, Subscription& subscription, const std::vector<SequenceRange>& unacked);
-
-  // dead_letters.cc
-  bool IsDead(Subscription& subscription, Sequence sequence, const Returned& returned);
-  static int32_t AttemptOf(const Subscription& subscription, Sequence sequence);
-  void JournalFailures(Subscription& subscription, Actions& out);
-  void ForwardDeadLetters(Instant now, Subscription& subscription, Actions& out);
-  size_t ForwardSome(Instant now, Subscription& subscription, Topic& topic,
-                     std::span<const std::pair<Sequence, Incarnation>> dead, Actions& out);
-  LoggedMessage DeadLetter(Instant now, const Subscription& subscription, Topic& topic, Sequence sequence);
-  void OnForwarded(Instant now, Incarnation subscription, const std::vector<AckedDelivery>& dead, Actions& out);
 
   const Options options_;
   const bool any_delays_;  // else nobody ever looks at a draw key

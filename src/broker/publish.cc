@@ -5,8 +5,8 @@
 #include <algorithm>
 
 #include "base/text.h"
+#include "broker/chores.h"
 #include "broker/errors.h"
-#include "broker/impl.h"
 #include "pubsub/limits.h"
 
 namespace hopgap::broker {
@@ -227,7 +227,7 @@ void Broker::Impl::OnLogged(Instant now, Incarnation topic_id, Sequence first, s
   Topic* topic = catalog_.FindTopic(topic_id);
   if (topic == nullptr) return;
   topic->committed = first + count;
-  ArmRetention(*topic, first);
+  Chores(*this).OnLogged(*topic, first);
   for (Subscription* subscription : topic->subscriptions) {
     if (subscription->first > first) continue;
     for (Sequence sequence = first; sequence < first + count; ++sequence) {

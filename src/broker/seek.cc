@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "base/text.h"
+#include "broker/chores.h"
 #include "broker/errors.h"
-#include "broker/impl.h"
 #include "pubsub/names.h"
 
 namespace hopgap::broker {
@@ -72,7 +72,7 @@ void Broker::Impl::ApplySeek(Instant now, Subscription& subscription, const std:
     if (sequence >= subscription.topic.committed) continue;  // its publish is on its way to the journal
     Requeue(now, subscription, sequence, delivery, now);
   }
-  LookSoon(subscription, now);
+  Chores(*this).LookSoon(subscription, now);
 }
 
 }  // namespace hopgap::broker

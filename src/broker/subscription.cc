@@ -23,15 +23,8 @@ pubsub::Filter Read(std::string_view text) {
 
 Subscription::Subscription(Incarnation incarnation, pubsub::Subscription resource, Topic& its_topic, Sequence from,
                            Sequence send_bound, Duration lease_ceiling)
-    : id(incarnation),
-      value(std::move(resource)),
-      filter(Read(value.filter)),
-      topic(its_topic),
-      first(from),
-      bound(send_bound),
-      ceiling(lease_ceiling),
-      ceiling_durable(lease_ceiling),
-      exactly_once_(value.enable_exactly_once_delivery) {}
+    : SubscriptionState(incarnation, std::move(resource), Read(resource.filter), its_topic, from, send_bound,
+                        lease_ceiling) {}
 
 void Subscription::Append(Sequence sequence, const pubsub::Message& message) {
   Delivery& delivery = deliveries_.Add(sequence, Delivery{.bytes = static_cast<uint32_t>(message.wire_size())});

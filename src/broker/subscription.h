@@ -1,42 +1,16 @@
 #pragma once
 
-#include <absl/container/flat_hash_map.h>
-
-#include <deque>
 #include <optional>
-#include <string>
-#include <utility>
 #include <vector>
 
-#include "broker/ack_id.h"
-#include "broker/delivery.h"
-#include "broker/interval_set.h"
-#include "broker/lease_table.h"
-#include "broker/ready_queue.h"
-#include "broker/send_bound.h"
-#include "broker/stream_set.h"
-#include "broker/topic_log.h"
-#include "pubsub/filter.h"
-#include "pubsub/resources.h"
+#include "broker/subscription_state.h"
 
 namespace hopgap::broker {
 
-struct Topic;
-
 // One subscription: which messages are ready, who has a lease on which, what is
 // acked. It decides nothing about the journal's timing; it says what needs it. Not thread-safe.
-class Subscription {
+class Subscription : public SubscriptionState {
  public:
-  // What an ack id means now.
-  enum class IdState : uint8_t {
-    kLive,        // the newest generation, and its lease has not ended
-    kAckPending,  // ... and its ack is on its way to the journal
-    kAckedByThis,
-    kEnded,       // the newest generation; expired or nacked, not delivered again
-    kSuperseded,  // another generation than the newest
-    kUnknown,     // no such message here any more (acked by another id), or never
-  };
-
   Subscription(Incarnation id, pubsub::Subscription value, Topic& topic, Sequence first, Sequence bound,
                Duration ceiling);
 
@@ -77,10 +51,7 @@ class Subscription {
   // Standard, out of order: kept until it is in order, and sent again if one before it is.
   void AckEarly(Sequence sequence, Instant now);
   // Finishes the message for good, from any state, and then those of its key
-  // that were acked early and come next; names them all. kEnded: without an ack,
-  // so that no id of it is a good one.
-  // kTooOld: nor is it kept for a seek.
-  enum class End : uint8_t { kAcked, kEnded, kTooOld };
+  // that were acked early and come next; names them all.
   void Finish(Sequence sequence, Generation generation, End end, std::vector<AckedDelivery>& finished);
   // Something was heard of the newest delivery: opens its stream's gate.
   void NoteReceipt(Delivery& delivery);
@@ -144,29 +115,6 @@ class Subscription {
   size_t unacked() const { return deliveries_.size(); }
   size_t ack_intervals() const { return acked_.intervals(); }
 
-  const Incarnation id;
-  pubsub::Subscription value;
-  const pubsub::Filter filter;
-  Topic& topic;          // outlives it, also when it is deleted by name
-  const Sequence first;  // the first sequence it receives
-  std::string project;
-  uint16_t place = 0;  // in the event sink
-  const Delays* delays = nullptr;
-  SendBound bound;
-  Duration ceiling;  // L, as it will be once all is durable
-  Duration ceiling_durable;
-  Duration ceiling_floor{0};  // the next raise goes at least here
-  StreamSet streams;
-  std::deque<WaitingPull> pulls;
-  // Until the journal knows: failures to be counted, and messages to be
-  // forwarded to the dead-letter topic that was there.
-  std::vector<AckedDelivery> failures_to_journal;
-  std::vector<std::pair<Sequence, Incarnation>> dead_letters;
-  Instant last_use{};
-  bool retention_armed = false;  // a chore comes when its oldest message is too old, or before
-  std::optional<Instant> chore;  // what the broker's chores hold for it
-  std::optional<Instant> wake;   // what the broker's timer index holds for it
-
  private:
   void JoinLine(Sequence sequence, Delivery& delivery, const pubsub::Message& message);
   void MakeReady(Sequence sequence, Delivery& delivery);
@@ -175,20 +123,6 @@ class Subscription {
   bool ReleaseKept(Sequence before);
   std::optional<Sequence> FinishOne(Sequence sequence, Generation generation, End end);
   void FreeCredit(Delivery& delivery);
-
-  bool exactly_once_;
-  SequenceWindow<Delivery> deliveries_;
-  LeaseTable leases_;
-  ReadyQueue ready_{deliveries_, streams};
-  std::vector<std::pair<Instant, Sequence>> delayed_;  // a heap, earliest first
-  std::deque<Sequence> awaiting_bound_, awaiting_generation_;
-  size_t committing_ = 0;
-  IntervalSet acked_;                                 // all that is finished
-  IntervalSet ended_;                                 // ... without an ack
-  IntervalSet kept_;                                  // ... and still held, to be sought
-  absl::flat_hash_map<Sequence, Returned> returned_;  // looked up, never iterated
-  // The generation that won, where it is not 1. Looked up, never iterated.
-  absl::flat_hash_map<Sequence, Generation> winners_;
 };
 
 template <typename Visit>

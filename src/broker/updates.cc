@@ -4,6 +4,7 @@
 
 #include "base/text.h"
 #include "broker/admin_calls.h"
+#include "broker/chores.h"
 #include "broker/errors.h"
 #include "broker/resource_checks.h"
 #include "pubsub/names.h"
@@ -21,8 +22,8 @@ void Broker::Impl::Admin::UpdateTopic(const pubsub::UpdateTopicRequest& request)
   if (topic == nullptr) return Answer(ResourceNotFound(name));
   if (absl::Status status = CheckTopic(value); !status.ok()) return Answer(std::move(status));
   topic->SetValue(value);
-  impl_.LookSoon(*topic, now_);
-  for (Subscription* subscription : topic->subscriptions) impl_.LookSoon(*subscription, now_);
+  Chores(impl_).LookSoon(*topic, now_);
+  for (Subscription* subscription : topic->subscriptions) Chores(impl_).LookSoon(*subscription, now_);
   std::string answer = pubsub::Encode(value);
   Persist({TopicUpdated{.topic = topic->id, .value = std::move(value)}}, std::move(answer));
 }
@@ -61,7 +62,7 @@ void Broker::Impl::Admin::UpdateSubscription(const pubsub::UpdateSubscriptionReq
   const bool on = value.enable_exactly_once_delivery;
   subscription->SetValue(value);
   subscription->last_use = now_;
-  impl_.LookSoon(*subscription, now_);
+  Chores(impl_).LookSoon(*subscription, now_);
   impl_.Advance(now_, *subscription);
   std::vector<Record> records;
   if (on && !subscription->exactly_once()) records = SwitchToExactlyOnce(*subscription);
@@ -103,7 +104,7 @@ void Broker::Impl::Admin::DetachSubscription(const std::string& name) {
   TurnAway(subscription, DetachedSubscription());
   const broker::SubscriptionDetached record{.subscription = subscription.id, .as = impl_.catalog_.NextIncarnation()};
   impl_.catalog_.DetachSubscription(subscription, record.as);
-  impl_.Watch(*impl_.catalog_.FindSubscription(record.as), now_);
+  Chores(impl_).Watch(*impl_.catalog_.FindSubscription(record.as), now_);
   Persist({record}, "");
 }
 
