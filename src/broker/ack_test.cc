@@ -296,8 +296,7 @@ TEST_F(AckTest, FailuresThatDoNotFitATrailerAreLeftToTheRetry) {
   EXPECT_THAT(ids, ElementsAre(good->ack_id));
 }
 
-// C09
-TEST_F(AckTest, ModifyDeadlineBounds) {
+TEST_F(AckTest, C09_ModifyDeadlineBounds) {
   struct Case {
     int32_t seconds;
     absl::StatusCode want;

@@ -94,7 +94,7 @@ TEST_F(AdminTest, ASubscriptionNeedsItsTopicFirst) {
 }
 
 // C09
-TEST_F(AdminTest, TheAckDeadlineHasBoundsAndADefaultOfItsKind) {
+TEST_F(AdminTest, C09_TheAckDeadlineHasBoundsAndADefaultOfItsKind) {
   ASSERT_TRUE(world_.CreateTopic("top").ok());
   struct Case {
     int32_t seconds;

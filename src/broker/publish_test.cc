@@ -124,7 +124,7 @@ TEST_F(PublishTest, TheSendBoundCoversAboutATenthOfASecond) {
   EXPECT_EQ(world_.Records<SendBoundRaised>().back().bound, 3300u) << "at a slow rate nothing is raised ahead";
 }
 
-TEST_F(PublishTest, LimitsAreChecked) {
+TEST_F(PublishTest, C27_LimitsAreChecked) {
   const std::string key256(256, 'k'), key257(257, 'k'), value1024(1024, 'v'), value1025(1025, 'v');
   std::vector<std::pair<std::string, std::string>> a100, a101;
   for (int i = 0; i < 101; ++i) (i < 100 ? a100 : a101).emplace_back("k" + std::to_string(i), "v");
@@ -177,8 +177,7 @@ TEST_F(PublishTest, LimitsAreChecked) {
   }
 }
 
-// C27
-TEST_F(PublishTest, RequestSizeBounds) {
+TEST_F(PublishTest, C27_RequestSizeBounds) {
   EXPECT_THAT(OfSize(10'000'000), HasCode(kOk));
   EXPECT_THAT(OfSize(10'000'001),
               SaysText("The value for request_size is too large. You passed 10000001 in the request, "

@@ -34,8 +34,7 @@ TEST_F(StreamTest, TheFirstResponseSaysWhatKindItIsAndComesBeforeAnyMessage) {
   }
 }
 
-// C07
-TEST_F(StreamTest, TheFirstRequestIsChecked) {
+TEST_F(StreamTest, C07_TheFirstRequestIsChecked) {
   struct Case {
     const char* name;
     pubsub::StreamingPullRequest first;
@@ -60,8 +59,7 @@ TEST_F(StreamTest, TheFirstRequestIsChecked) {
   for (int32_t seconds : {10, 600}) EXPECT_FALSE(Log(world_.Open(World::First("std", seconds))).closed);
 }
 
-// C08
-TEST_F(StreamTest, LaterRequestsAreChecked) {
+TEST_F(StreamTest, C08_LaterRequestsAreChecked) {
   using Change = std::function<void(pubsub::StreamingPullRequest&)>;
   struct Case {
     const char* name;
@@ -113,7 +111,7 @@ TEST_F(StreamTest, LaterRequestsAreChecked) {
   }
 }
 
-TEST_F(StreamTest, AChangedDeadlineAppliesToLaterDeliveries) {
+TEST_F(StreamTest, C08_AChangedDeadlineAppliesToLaterDeliveries) {
   const StreamId id = world_.Open("eos");
   world_.Publish("top", {"early"});
   pubsub::StreamingPullRequest request;

@@ -100,7 +100,11 @@ void Broker::Impl::Admin::DetachSubscription(const std::string& name) {
   if (!found.ok()) return Answer(found.status());
   Subscription& subscription = **found;
   // Again: nothing to do, but the first time may be on its way to the journal.
-  if (subscription.value.detached) return Persist({}, "");
+  if (subscription.value.detached) {
+    return impl_.commits_.AfterAwaited(
+        now_, [&impl = impl_, call = call_](Instant, Actions& then) { impl.Reply(call, pubsub::Slices{}, then); },
+        out_);
+  }
   TurnAway(subscription, DetachedSubscription());
   const broker::SubscriptionDetached record{.subscription = subscription.id, .as = impl_.catalog_.NextIncarnation()};
   impl_.catalog_.DetachSubscription(subscription, record.as);

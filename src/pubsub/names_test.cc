@@ -9,7 +9,7 @@
 namespace hopgap::pubsub {
 namespace {
 
-TEST(NamesTest, IdsAreOfTheServicesAlphabetC25) {
+TEST(NamesTest, C25_IdsAreOfTheServicesAlphabet) {
   struct Case {
     std::string id;
     bool want;

@@ -16,7 +16,8 @@ namespace hopgap::pubsub {
 
 // Resource values with their wire form, which is the same on the wire and in
 // the journal. Fields that a later version of hopgap (or of the service) wrote
-// are kept in `unknown` as they stood, so that a journal survives a downgrade.
+// are kept in `unknown` as they stood, so that a journal survives a downgrade
+// (inside a policy they are not: there they would change what the policy means).
 
 using Labels = std::map<std::string, std::string>;
 

@@ -2,6 +2,9 @@
 
 #include <google/protobuf/repeated_ptr_field.h>
 
+#include <chrono>
+#include <variant>
+
 namespace hopgap::tests {
 namespace {
 
@@ -18,6 +21,18 @@ google::protobuf::Timestamp ToTimestamp(WallTime at) {
   time.set_seconds(seconds);
   time.set_nanos(static_cast<int32_t>(ToNanos(at) - seconds * kNanosPerSecond));
   return time;
+}
+
+google::protobuf::Duration ToGeneratedDuration(Duration length) {
+  constexpr int64_t kNanosPerSecond = 1'000'000'000;
+  google::protobuf::Duration out;
+  out.set_seconds(length.count() / kNanosPerSecond);
+  out.set_nanos(static_cast<int32_t>(length.count() % kNanosPerSecond));
+  return out;
+}
+
+Duration FromGeneratedDuration(const google::protobuf::Duration& length) {
+  return std::chrono::seconds{length.seconds()} + Duration{length.nanos()};
 }
 
 wire::ReceivedMessage ToGenerated(const pubsub::ReceivedMessage& received) {
@@ -44,6 +59,9 @@ wire::Topic ToGenerated(const pubsub::Topic& topic) {
   wire::Topic out;
   out.set_name(topic.name);
   out.mutable_labels()->insert(topic.labels.begin(), topic.labels.end());
+  if (topic.message_retention_duration) {
+    *out.mutable_message_retention_duration() = ToGeneratedDuration(*topic.message_retention_duration);
+  }
   return out;
 }
 
@@ -54,6 +72,71 @@ wire::Subscription ToGenerated(const pubsub::Subscription& subscription) {
   out.set_ack_deadline_seconds(subscription.ack_deadline_seconds);
   out.mutable_labels()->insert(subscription.labels.begin(), subscription.labels.end());
   out.set_enable_exactly_once_delivery(subscription.enable_exactly_once_delivery);
+  out.set_enable_message_ordering(subscription.enable_message_ordering);
+  out.set_retain_acked_messages(subscription.retain_acked_messages);
+  out.set_detached(subscription.detached);
+  out.set_filter(subscription.filter);
+  if (subscription.message_retention_duration) {
+    *out.mutable_message_retention_duration() = ToGeneratedDuration(*subscription.message_retention_duration);
+  }
+  if (const auto& policy = subscription.expiration_policy) {
+    out.mutable_expiration_policy();
+    if (policy->ttl) *out.mutable_expiration_policy()->mutable_ttl() = ToGeneratedDuration(*policy->ttl);
+  }
+  if (const auto& policy = subscription.dead_letter_policy) {
+    out.mutable_dead_letter_policy()->set_dead_letter_topic(policy->dead_letter_topic);
+    out.mutable_dead_letter_policy()->set_max_delivery_attempts(policy->max_delivery_attempts);
+  }
+  if (const auto& policy = subscription.retry_policy) {
+    *out.mutable_retry_policy()->mutable_minimum_backoff() = ToGeneratedDuration(policy->minimum_backoff);
+    *out.mutable_retry_policy()->mutable_maximum_backoff() = ToGeneratedDuration(policy->maximum_backoff);
+  }
+  return out;
+}
+
+wire::Snapshot ToGenerated(const pubsub::Snapshot& snapshot) {
+  wire::Snapshot out;
+  out.set_name(snapshot.name);
+  out.set_topic(snapshot.topic);
+  if (snapshot.expire_time) *out.mutable_expire_time() = ToTimestamp(*snapshot.expire_time);
+  out.mutable_labels()->insert(snapshot.labels.begin(), snapshot.labels.end());
+  return out;
+}
+
+wire::CreateSnapshotRequest ToGenerated(const pubsub::CreateSnapshotRequest& request) {
+  wire::CreateSnapshotRequest out;
+  out.set_name(request.name);
+  out.set_subscription(request.subscription);
+  out.mutable_labels()->insert(request.labels.begin(), request.labels.end());
+  return out;
+}
+
+wire::SeekRequest ToGenerated(const pubsub::SeekRequest& request) {
+  wire::SeekRequest out;
+  out.set_subscription(request.subscription);
+  if (const auto* time = std::get_if<WallTime>(&request.target)) *out.mutable_time() = ToTimestamp(*time);
+  if (const auto* name = std::get_if<std::string>(&request.target)) out.set_snapshot(*name);
+  return out;
+}
+
+wire::UpdateTopicRequest ToGenerated(const pubsub::UpdateTopicRequest& request) {
+  wire::UpdateTopicRequest out;
+  *out.mutable_topic() = ToGenerated(request.topic);
+  *out.mutable_update_mask()->mutable_paths() = ToTexts(request.update_mask);
+  return out;
+}
+
+wire::UpdateSubscriptionRequest ToGenerated(const pubsub::UpdateSubscriptionRequest& request) {
+  wire::UpdateSubscriptionRequest out;
+  *out.mutable_subscription() = ToGenerated(request.subscription);
+  *out.mutable_update_mask()->mutable_paths() = ToTexts(request.update_mask);
+  return out;
+}
+
+wire::UpdateSnapshotRequest ToGenerated(const pubsub::UpdateSnapshotRequest& request) {
+  wire::UpdateSnapshotRequest out;
+  *out.mutable_snapshot() = ToGenerated(request.snapshot);
+  *out.mutable_update_mask()->mutable_paths() = ToTexts(request.update_mask);
   return out;
 }
 
@@ -143,16 +226,50 @@ wire::PublishResponse ToGenerated(const std::vector<std::string>& message_ids) {
 }
 
 pubsub::Topic FromGenerated(const wire::Topic& topic) {
-  return {.name = topic.name(), .labels = {topic.labels().begin(), topic.labels().end()}, .unknown = {}};
+  pubsub::Topic out;
+  out.name = topic.name();
+  out.labels = {topic.labels().begin(), topic.labels().end()};
+  if (topic.has_message_retention_duration()) {
+    out.message_retention_duration = FromGeneratedDuration(topic.message_retention_duration());
+  }
+  return out;
 }
 
 pubsub::Subscription FromGenerated(const wire::Subscription& subscription) {
-  return {.name = subscription.name(),
-          .topic = subscription.topic(),
-          .ack_deadline_seconds = subscription.ack_deadline_seconds(),
-          .labels = {subscription.labels().begin(), subscription.labels().end()},
-          .enable_exactly_once_delivery = subscription.enable_exactly_once_delivery(),
-          .unknown = {}};
+  pubsub::Subscription out;
+  out.name = subscription.name();
+  out.topic = subscription.topic();
+  out.ack_deadline_seconds = subscription.ack_deadline_seconds();
+  out.labels = {subscription.labels().begin(), subscription.labels().end()};
+  out.enable_exactly_once_delivery = subscription.enable_exactly_once_delivery();
+  out.enable_message_ordering = subscription.enable_message_ordering();
+  out.retain_acked_messages = subscription.retain_acked_messages();
+  out.detached = subscription.detached();
+  out.filter = subscription.filter();
+  if (subscription.has_message_retention_duration()) {
+    out.message_retention_duration = FromGeneratedDuration(subscription.message_retention_duration());
+  }
+  if (subscription.has_expiration_policy()) {
+    out.expiration_policy.emplace();
+    if (subscription.expiration_policy().has_ttl()) {
+      out.expiration_policy->ttl = FromGeneratedDuration(subscription.expiration_policy().ttl());
+    }
+  }
+  if (subscription.has_dead_letter_policy()) {
+    out.dead_letter_policy = pubsub::DeadLetterPolicy{subscription.dead_letter_policy().dead_letter_topic(),
+                                                      subscription.dead_letter_policy().max_delivery_attempts()};
+  }
+  if (subscription.has_retry_policy()) {
+    const wire::RetryPolicy& policy = subscription.retry_policy();
+    out.retry_policy.emplace();
+    if (policy.has_minimum_backoff()) {
+      out.retry_policy->minimum_backoff = FromGeneratedDuration(policy.minimum_backoff());
+    }
+    if (policy.has_maximum_backoff()) {
+      out.retry_policy->maximum_backoff = FromGeneratedDuration(policy.maximum_backoff());
+    }
+  }
+  return out;
 }
 
 }  // namespace hopgap::tests

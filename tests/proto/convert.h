@@ -28,6 +28,13 @@ inline wire::Subscription ToGenerated(const pubsub::CreateSubscriptionRequest& r
   return ToGenerated(request.subscription);
 }
 
+wire::Snapshot ToGenerated(const pubsub::Snapshot& snapshot);
+wire::CreateSnapshotRequest ToGenerated(const pubsub::CreateSnapshotRequest& request);
+wire::SeekRequest ToGenerated(const pubsub::SeekRequest& request);
+wire::UpdateTopicRequest ToGenerated(const pubsub::UpdateTopicRequest& request);
+wire::UpdateSubscriptionRequest ToGenerated(const pubsub::UpdateSubscriptionRequest& request);
+wire::UpdateSnapshotRequest ToGenerated(const pubsub::UpdateSnapshotRequest& request);
+
 pubsub::Topic FromGenerated(const wire::Topic& topic);
 pubsub::Subscription FromGenerated(const wire::Subscription& subscription);
 

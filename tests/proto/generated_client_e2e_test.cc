@@ -178,26 +178,60 @@ TEST_F(GeneratedClientApiTest, C25IdsFollowTheServicesRule) {
 
 TEST_F(GeneratedClientApiTest, WhatIsNotServedIsRefusedByName) {
   ASSERT_TRUE(CreateSubscription("std", {}).ok());
-  wire::SeekResponse seek;
-  Answer answer = Call([&](auto& c, auto& in, auto& reply) { return subscriber().Seek(&c, in, &reply); },
-                       wire::SeekRequest(), seek);
+  google::protobuf::Empty nothing;
+  Answer answer = Call([&](auto& c, auto& in, auto& reply) { return subscriber().ModifyPushConfig(&c, in, &reply); },
+                       wire::ModifyPushConfigRequest(), nothing);
   EXPECT_EQ(answer.code, grpc::StatusCode::UNIMPLEMENTED);
-  EXPECT_THAT(answer.text, HasSubstr("Subscriber.Seek is not supported yet"));
-  wire::Topic topic;
-  answer = Call([&](auto& c, auto& in, auto& reply) { return publisher().UpdateTopic(&c, in, &reply); },
-                wire::UpdateTopicRequest(), topic);
-  EXPECT_EQ(answer.code, grpc::StatusCode::UNIMPLEMENTED);
-  EXPECT_THAT(answer.text, HasSubstr("Publisher.UpdateTopic is not supported yet"));
+  EXPECT_THAT(answer.text, HasSubstr("Subscriber.ModifyPushConfig is not supported yet"));
 
-  wire::Subscription filtered, response;
-  filtered.set_name(Subscription("filtered"));
-  filtered.set_topic(Topic("orders"));
-  filtered.set_filter("attributes:a");
-  answer = Call([&](auto& c, auto& in, auto& reply) { return subscriber().CreateSubscription(&c, in, &reply); },
-                filtered, response);
+  wire::Subscription pushed, response;
+  pushed.set_name(Subscription("pushed"));
+  pushed.set_topic(Topic("orders"));
+  pushed.mutable_push_config()->set_push_endpoint("http://localhost/");
+  answer = Call([&](auto& c, auto& in, auto& reply) { return subscriber().CreateSubscription(&c, in, &reply); }, pushed,
+                response);
   EXPECT_EQ(answer.code, grpc::StatusCode::UNIMPLEMENTED);
-  EXPECT_THAT(answer.text, HasSubstr("Subscription.filter is not supported yet"));
-  EXPECT_EQ(Get("filtered", response).code, grpc::StatusCode::NOT_FOUND);
+  EXPECT_THAT(answer.text, HasSubstr("Subscription.push_config is not supported yet"));
+  EXPECT_EQ(Get("pushed", response).code, grpc::StatusCode::NOT_FOUND);
+}
+
+TEST_F(GeneratedClientApiTest, UpdateSnapshotAndDetachGoThrough) {
+  wire::Subscription made;
+  made.set_filter("attributes:a");
+  made.set_name(Subscription("filtered"));
+  made.set_topic(Topic("orders"));
+  wire::Subscription reply;
+  ASSERT_TRUE(
+      Call([&](auto& c, auto& in, auto& out) { return subscriber().CreateSubscription(&c, in, &out); }, made, reply)
+          .ok());
+  EXPECT_EQ(reply.filter(), "attributes:a");
+  wire::UpdateSubscriptionRequest update;
+  update.mutable_subscription()->set_name(made.name());
+  (*update.mutable_subscription()->mutable_labels())["k"] = "v";
+  const auto send = [&](auto& c, auto& in, auto& out) { return subscriber().UpdateSubscription(&c, in, &out); };
+  EXPECT_EQ(Call(send, update, reply).code, grpc::StatusCode::INVALID_ARGUMENT);
+  update.mutable_update_mask()->add_paths("labels");
+  ASSERT_TRUE(Call(send, update, reply).ok());
+  EXPECT_EQ(reply.labels().at("k"), "v");
+
+  wire::CreateSnapshotRequest create;
+  create.set_name("projects/p/snapshots/snap");
+  create.set_subscription(made.name());
+  wire::Snapshot snapshot;
+  ASSERT_TRUE(
+      Call([&](auto& c, auto& in, auto& out) { return subscriber().CreateSnapshot(&c, in, &out); }, create, snapshot)
+          .ok());
+  EXPECT_EQ(snapshot.topic(), Topic("orders"));
+  EXPECT_GT(snapshot.expire_time().seconds(), 0);
+
+  wire::DetachSubscriptionRequest detach;
+  detach.set_subscription(made.name());
+  wire::DetachSubscriptionResponse detached;
+  ASSERT_TRUE(
+      Call([&](auto& c, auto& in, auto& out) { return publisher().DetachSubscription(&c, in, &out); }, detach, detached)
+          .ok());
+  ASSERT_TRUE(Get("filtered", reply).ok());
+  EXPECT_TRUE(reply.detached());
 }
 
 // ---- publish and pull ----

@@ -1,6 +1,7 @@
 #include "random_message.h"
 
 #include <google/protobuf/descriptor.h>
+#include <google/protobuf/duration.pb.h>
 #include <google/protobuf/timestamp.pb.h>
 #include <google/protobuf/unknown_field_set.h>
 
@@ -66,6 +67,15 @@ void FillTimestamp(Random& random, google::protobuf::Message& message) {
                                      : static_cast<int64_t>(random.Below(kSecondsMax)));
   time.set_nanos(random.Chance(20) ? 0 : static_cast<int32_t>(random.Below(1'000'000'000)));
   message.CopyFrom(time);
+}
+
+void FillDuration(Random& random, google::protobuf::Message& message) {
+  google::protobuf::Duration length;
+  constexpr int64_t kSecondsMax = 9'000'000'000;
+  const int sign = random.Chance(20) ? -1 : 1;
+  length.set_seconds(random.Chance(20) ? 0 : sign * static_cast<int64_t>(random.Below(kSecondsMax)));
+  length.set_nanos(random.Chance(50) ? 0 : sign * static_cast<int32_t>(random.Below(1'000'000'000)));
+  message.CopyFrom(length);
 }
 
 void FillOne(Random& random, const FieldFilter& wanted, const FieldDescriptor& field,
@@ -135,6 +145,7 @@ uint64_t SeedFromEnvironment() {
 void Fill(Random& random, const FieldFilter& wanted, google::protobuf::Message& message) {
   const google::protobuf::Descriptor& type = *message.GetDescriptor();
   if (type.full_name() == "google.protobuf.Timestamp") return FillTimestamp(random, message);
+  if (type.full_name() == "google.protobuf.Duration") return FillDuration(random, message);
   for (int i = 0; i < type.field_count(); ++i) {
     const FieldDescriptor& field = *type.field(i);
     if (!wanted(field) || !random.Chance(70)) continue;

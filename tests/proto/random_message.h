@@ -34,7 +34,7 @@ uint64_t SeedFromEnvironment();
 using FieldFilter = std::function<bool(const google::protobuf::FieldDescriptor&)>;
 
 // Sets a random choice of the fields that `wanted` takes, here and in what they
-// hold. Timestamps come out valid and inside the range of a WallTime.
+// hold. Timestamps and Durations come out valid and inside the range of ours.
 void Fill(Random& random, const FieldFilter& wanted, google::protobuf::Message& message);
 inline bool EveryField(const google::protobuf::FieldDescriptor&) { return true; }
 

@@ -22,11 +22,51 @@ constexpr int kRounds = 1000;
 constexpr int64_t kRetentionSeconds = 7 * 24 * 3600;
 constexpr int64_t kExpirationSeconds = 31 * 24 * 3600;
 
-bool ServedByTopic(const FieldDescriptor& field) { return field.name() == "name" || field.name() == "labels"; }
-bool ServedBySubscription(const FieldDescriptor& field) {
-  static const std::set<std::string> kServed = {"name", "topic", "ack_deadline_seconds", "labels",
-                                                "enable_exactly_once_delivery"};
+bool ServedByTopic(const FieldDescriptor& field) {
+  static const std::set<std::string> kServed = {"name", "labels", "message_retention_duration"};
   return kServed.contains(field.name());
+}
+bool ServedBySubscription(const FieldDescriptor& field) {
+  static const std::set<std::string> kServed = {"name",
+                                                "topic",
+                                                "ack_deadline_seconds",
+                                                "labels",
+                                                "enable_exactly_once_delivery",
+                                                "enable_message_ordering",
+                                                "retain_acked_messages",
+                                                "detached",
+                                                "filter",
+                                                "message_retention_duration",
+                                                "expiration_policy",
+                                                "ttl",
+                                                "dead_letter_policy",
+                                                "dead_letter_topic",
+                                                "max_delivery_attempts",
+                                                "retry_policy",
+                                                "minimum_backoff",
+                                                "maximum_backoff"};
+  return kServed.contains(field.name());
+}
+
+// What is absent in a retry policy is read, and written again, as its default.
+wire::Subscription WithDefaultBackoff(wire::Subscription message) {
+  if (!message.has_retry_policy()) return message;
+  wire::RetryPolicy& policy = *message.mutable_retry_policy();
+  if (!policy.has_minimum_backoff()) policy.mutable_minimum_backoff()->set_seconds(10);
+  if (!policy.has_maximum_backoff()) policy.mutable_maximum_backoff()->set_seconds(600);
+  return message;
+}
+
+// What a policy, or a duration, does not know is not kept, as it would mean
+// something else without its policy.
+void DiscardInside(wire::Subscription& message) {
+  if (message.has_retry_policy()) message.mutable_retry_policy()->DiscardUnknownFields();
+  if (message.has_dead_letter_policy()) message.mutable_dead_letter_policy()->DiscardUnknownFields();
+  if (message.has_expiration_policy()) message.mutable_expiration_policy()->DiscardUnknownFields();
+  if (message.has_message_retention_duration()) message.mutable_message_retention_duration()->DiscardUnknownFields();
+  if (message.has_topic_message_retention_duration()) {
+    message.mutable_topic_message_retention_duration()->DiscardUnknownFields();
+  }
 }
 
 // ---- messages ----
@@ -133,6 +173,7 @@ TEST(TopicWireTest, BothWaysEqualGeneratedCode) {
 
 TEST(SubscriptionWireTest, BothWaysEqualGeneratedCode) {
   ForRandomMessages<wire::Subscription>(ServedBySubscription, kRounds, [](Random& random, wire::Subscription message) {
+    message = WithDefaultBackoff(message);
     EXPECT_TRUE(ParsesTo(pubsub::Encode(FromGenerated(message)), message));
     wire::Subscription with_unknown = message;
     AddUnknownFields(random, with_unknown);
@@ -147,12 +188,15 @@ TEST(SubscriptionWireTest, BothWaysEqualGeneratedCode) {
 TEST(ResourceWireTest, TheJournalKeepsEveryFieldOfTheContract) {
   ForRandomMessages<wire::Topic>(EveryField, kRounds / 4, [](Random& random, wire::Topic message) {
     AddUnknownFields(random, message);
+    if (message.has_message_retention_duration()) message.mutable_message_retention_duration()->DiscardUnknownFields();
     const auto ours = pubsub::DecodeTopic(message.SerializeAsString());
     ASSERT_TRUE(ours.ok()) << ours.status();
     EXPECT_TRUE(ParsesTo(pubsub::Encode(*ours), message));
   });
   ForRandomMessages<wire::Subscription>(EveryField, kRounds / 4, [](Random& random, wire::Subscription message) {
+    message = WithDefaultBackoff(message);
     AddUnknownFields(random, message);
+    DiscardInside(message);
     const auto ours = pubsub::DecodeSubscription(message.SerializeAsString());
     ASSERT_TRUE(ours.ok()) << ours.status();
     EXPECT_TRUE(ParsesTo(pubsub::Encode(*ours), message));
@@ -196,9 +240,15 @@ TEST(SubscriptionWireTest, FieldsThatAreNotServedAreRefusedByName) {
 // ---- what the service shows ----
 
 wire::Subscription Displayed(wire::Subscription shown) {
+  shown = WithDefaultBackoff(shown);
   shown.mutable_push_config();
-  shown.mutable_message_retention_duration()->set_seconds(kRetentionSeconds);
-  shown.mutable_expiration_policy()->mutable_ttl()->set_seconds(kExpirationSeconds);
+  if (!shown.has_expiration_policy()) shown.mutable_expiration_policy()->mutable_ttl()->set_seconds(kExpirationSeconds);
+  if (!shown.has_message_retention_duration()) {
+    google::protobuf::Duration& kept = *shown.mutable_message_retention_duration();
+    kept.set_seconds(kRetentionSeconds);
+    const google::protobuf::Duration& ttl = shown.expiration_policy().ttl();
+    if (shown.expiration_policy().has_ttl() && ttl.seconds() < kRetentionSeconds) kept = ttl;
+  }
   shown.set_state(wire::Subscription::ACTIVE);
   if (shown.ack_deadline_seconds() == 0) {
     shown.set_ack_deadline_seconds(shown.enable_exactly_once_delivery() ? 60 : 10);
