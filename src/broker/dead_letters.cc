@@ -14,10 +14,10 @@ namespace hopgap::broker {
 namespace {
 
 constexpr std::string_view kDeliveryCount = "CloudPubSubDeadLetterSourceDeliveryCount";
-constexpr std::string_view kSource = "CloudPubSubDeadLetterSourceSubscription";
+constexpr std::string_view kSourceAttribute = "CloudPubSubDeadLetterSourceSubscription";
 constexpr std::string_view kSourceProject = "CloudPubSubDeadLetterSourceSubscriptionProject";
 constexpr std::string_view kSourcePublishTime = "CloudPubSubDeadLetterSourceTopicPublishTime";
-constexpr std::array kAttributes = {kDeliveryCount, kSource, kSourceProject, kSourcePublishTime};
+constexpr std::array kAttributes = {kDeliveryCount, kSourceAttribute, kSourceProject, kSourcePublishTime};
 
 constexpr int32_t kAttemptsDefault = 5;
 
@@ -135,7 +135,7 @@ LoggedMessage Broker::Impl::DeadLetters::Letter(Instant now, const Subscription&
     if (!ours) attributes.emplace_back(key, value);
   }
   attributes.emplace_back(kDeliveryCount, StrCat(subscription.FindReturned(sequence)->failures));
-  attributes.emplace_back(kSource, pubsub::ShortName(subscription.value.name));
+  attributes.emplace_back(kSourceAttribute, pubsub::ShortName(subscription.value.name));
   attributes.emplace_back(kSourceProject, subscription.project);
   attributes.emplace_back(kSourcePublishTime, FormatPublishTime(source.message.publish_time().value_or(WallTime{})));
   const pubsub::Message made = pubsub::Message::Make(source.message.data(), attributes, source.message.ordering_key());

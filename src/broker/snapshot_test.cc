@@ -17,7 +17,6 @@ using ::testing::Pair;
 using ::testing::SizeIs;
 
 using pubsub::Method;
-constexpr auto kPrecondition = absl::StatusCode::kFailedPrecondition;
 
 std::string Snap(const std::string& id) { return "projects/p/snapshots/" + id; }
 

@@ -12,7 +12,7 @@ namespace {
 using State = Delivery::State;
 
 // Its end is in the journal already, before whatever comes now.
-bool Ending(State state) { return state == State::kAckPending || state == State::kDeadLettering; }
+bool Ends(State state) { return state == State::kAckPending || state == State::kDeadLettering; }
 
 bool Contains(const std::vector<SequenceRange>& ranges, Sequence sequence) {
   const auto after = std::upper_bound(ranges.begin(), ranges.end(), sequence,
@@ -24,7 +24,7 @@ bool Contains(const std::vector<SequenceRange>& ranges, Sequence sequence) {
 
 bool Subscription::Holds(Sequence sequence) {
   const Delivery* delivery = Find(sequence);
-  if (delivery != nullptr && !Ending(delivery->state)) return true;
+  if (delivery != nullptr && !Ends(delivery->state)) return true;
   return kept_.Contains(sequence) || (delivery != nullptr && value.retain_acked_messages);
 }
 
@@ -32,7 +32,7 @@ std::vector<Sequence> Subscription::Seek(const std::vector<SequenceRange>& unack
   std::vector<std::pair<Sequence, End>> finished;
   std::vector<Sequence> revoked;
   deliveries_.ForEach([&](Sequence sequence, Delivery& delivery) {
-    const bool ending = Ending(delivery.state);
+    const bool ending = Ends(delivery.state);
     if (ending || !Contains(unacked, sequence)) {
       finished.emplace_back(sequence, delivery.state == State::kAckPending ? End::kAcked : End::kEnded);
     } else if (delivery.line != nullptr && (delivery.state == State::kLeased || delivery.state == State::kAckedEarly)) {
@@ -94,7 +94,7 @@ bool Subscription::DropBefore(Sequence before, std::vector<AckedDelivery>& finis
   std::vector<Sequence> old;
   deliveries_.VisitFrom(0, [&](Sequence sequence, Delivery& delivery) {
     if (sequence >= before) return false;
-    if (!Ending(delivery.state)) old.push_back(sequence);
+    if (!Ends(delivery.state)) old.push_back(sequence);
     return true;
   });
   for (Sequence sequence : old) {

@@ -13,7 +13,6 @@ using ::testing::Pair;
 using ::testing::SizeIs;
 
 using pubsub::Method;
-constexpr auto kPrecondition = absl::StatusCode::kFailedPrecondition;
 
 class UpdateTest : public ::testing::Test {
  protected:

@@ -148,6 +148,7 @@ MATCHER_P(SaysText, text, "") {
 inline constexpr auto kOk = absl::StatusCode::kOk;
 inline constexpr auto kInvalid = absl::StatusCode::kInvalidArgument;
 inline constexpr auto kNotFound = absl::StatusCode::kNotFound;
+inline constexpr auto kPrecondition = absl::StatusCode::kFailedPrecondition;
 inline constexpr auto kExhausted = absl::StatusCode::kResourceExhausted;
 inline constexpr auto kUnavailable = absl::StatusCode::kUnavailable;
 

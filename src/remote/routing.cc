@@ -11,15 +11,25 @@ namespace {
 std::string_view ParameterName(pubsub::Method method) {
   switch (method) {
     case pubsub::Method::kCreateTopic:
-    case pubsub::Method::kCreateSubscription: return "name";
+    case pubsub::Method::kCreateSubscription:
+    case pubsub::Method::kCreateSnapshot: return "name";
+    case pubsub::Method::kUpdateTopic: return "topic.name";
+    case pubsub::Method::kUpdateSubscription: return "subscription.name";
+    case pubsub::Method::kUpdateSnapshot: return "snapshot.name";
+    case pubsub::Method::kGetSnapshot:
+    case pubsub::Method::kDeleteSnapshot: return "snapshot";
     case pubsub::Method::kGetTopic:
     case pubsub::Method::kListTopicSubscriptions:
+    case pubsub::Method::kListTopicSnapshots:
     case pubsub::Method::kDeleteTopic:
     case pubsub::Method::kPublish: return "topic";
     case pubsub::Method::kListTopics:
-    case pubsub::Method::kListSubscriptions: return "project";
+    case pubsub::Method::kListSubscriptions:
+    case pubsub::Method::kListSnapshots: return "project";
     case pubsub::Method::kGetSubscription:
     case pubsub::Method::kDeleteSubscription:
+    case pubsub::Method::kDetachSubscription:
+    case pubsub::Method::kSeek:
     case pubsub::Method::kPull:
     case pubsub::Method::kAcknowledge:
     case pubsub::Method::kModifyAckDeadline:
@@ -54,7 +64,16 @@ std::string RoutingParams(pubsub::Method method, const pubsub::Slices& request) 
   // slice may end inside a later field.
   pubsub::WireReader reader(request.front().view());
   if (!reader.Next() || reader.field().number != 1 || reader.field().type != pubsub::WireType::kBytes) return {};
-  return StrCat(ParameterName(method), "=", Escape(reader.field().bytes));
+  const std::string_view parameter = ParameterName(method);
+  std::string_view name = reader.field().bytes;
+  if (parameter.ends_with(".name")) {  // an update: field 1 is the resource, whose field 1 is its name
+    pubsub::WireReader resource(name);
+    if (!resource.Next() || resource.field().number != 1 || resource.field().type != pubsub::WireType::kBytes) {
+      return {};
+    }
+    name = resource.field().bytes;
+  }
+  return StrCat(parameter, "=", Escape(name));
 }
 
 }  // namespace hopgap::remote

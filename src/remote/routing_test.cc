@@ -20,6 +20,14 @@ TEST(RoutingParamsTest, NamesTheResourceAsTheOfficialClientsDo) {
             "subscription=projects%2Fp%2Fsubscriptions%2Fs");
 }
 
+TEST(RoutingParamsTest, AnUpdateIsRoutedByTheNameInsideItsResource) {
+  const auto update = [](std::string_view wire) {
+    return RoutingParams(pubsub::Method::kUpdateTopic, {pubsub::Bytes(std::string(wire))});
+  };
+  EXPECT_EQ(update(std::string_view("\x0a\x05\x0a\x03\x61/b", 7)), "topic.name=a%2Fb");
+  EXPECT_EQ(update(std::string_view("\x0a\x02\x10\x01", 4)), "") << "a resource without a name";
+}
+
 TEST(RoutingParamsTest, IsEmptyWithoutAResource) {
   EXPECT_EQ(RoutingParams(pubsub::Method::kStreamingPull, {}), "");
   EXPECT_EQ(RoutingParams(pubsub::Method::kStreamingPull, {pubsub::Encode(pubsub::StreamingPullRequest{})}), "");
