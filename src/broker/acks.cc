@@ -45,6 +45,41 @@ LeaseFailure::Why WhyOf(const Returned* returned) {
   return Why::kExpired;
 }
 
+LeaseFailure Explain(Instant now, HashKey key, Subscription& subscription, const LeaseRequest& request,
+                     const LeaseRequest::Item& item) {
+  using Why = LeaseFailure::Why;
+  LeaseFailure failure{.why = Why::kMalformed,
+                       .ack = request.ack,
+                       .ack_id = item.text,
+                       .subscription = subscription.value.name,
+                       .message_id = {},
+                       .generation = 0,
+                       .newest = 0,
+                       .ago = {}};
+  if (!item.id) {
+    if (ParseAckId(key, item.text)) failure.why = Why::kOtherSubscription;
+    return failure;
+  }
+  failure.generation = item.id->generation;
+  const Delivery* delivery = subscription.Find(item.id->sequence);
+  if (delivery == nullptr) {
+    failure.why = Why::kFinished;
+    return failure;
+  }
+  failure.message_id = subscription.topic.log.Find(item.id->sequence)->message.message_id();
+  failure.newest = delivery->generation;
+  if (item.unordered) {
+    failure.why = Why::kUnordered;
+    return failure;
+  }
+  const Returned* returned = subscription.FindReturned(item.id->sequence);
+  const bool newest = delivery->generation == item.id->generation;
+  const bool last_ended = newest || delivery->generation == item.id->generation + 1;
+  if (returned != nullptr && last_ended) failure.ago = now - returned->at;
+  failure.why = newest ? WhyOf(returned) : Why::kSuperseded;
+  return failure;
+}
+
 std::string_view CodeOf(const LeaseRequest::Item& item) {
   return item.unordered ? pubsub::kTransientUnordered : pubsub::kPermanentInvalidAckId;
 }
@@ -300,7 +335,7 @@ void Broker::Impl::FailUnlessLive(Instant now, Subscription& subscription, Lease
 void Broker::Impl::Fail(Instant now, Subscription& subscription, const LeaseRequest& request,
                         LeaseRequest::Item& item) {
   item.failed = true;
-  item.failure = std::make_unique<LeaseFailure>(Explain(now, subscription, request, item));
+  item.failure = std::make_unique<LeaseFailure>(Explain(now, options_.ack_id_key, subscription, request, item));
   if (options_.on_lease_failure) options_.on_lease_failure(now, *item.failure);
 }
 
@@ -394,41 +429,6 @@ void Broker::Impl::Answer(Instant now, const LeaseRequest& request, Actions& out
   if (!request.AnyFailed()) return Reply(*request.call, pubsub::Slices{}, out);
   auto [status, details] = FailureOf(request);
   ReplyWithDetails(*request.call, std::move(status), std::move(details), out);
-}
-
-LeaseFailure Broker::Impl::Explain(Instant now, Subscription& subscription, const LeaseRequest& request,
-                                   const LeaseRequest::Item& item) {
-  using Why = LeaseFailure::Why;
-  LeaseFailure failure{.why = Why::kMalformed,
-                       .ack = request.ack,
-                       .ack_id = item.text,
-                       .subscription = subscription.value.name,
-                       .message_id = {},
-                       .generation = 0,
-                       .newest = 0,
-                       .ago = {}};
-  if (!item.id) {
-    if (ParseAckId(options_.ack_id_key, item.text)) failure.why = Why::kOtherSubscription;
-    return failure;
-  }
-  failure.generation = item.id->generation;
-  const Delivery* delivery = subscription.Find(item.id->sequence);
-  if (delivery == nullptr) {
-    failure.why = Why::kFinished;
-    return failure;
-  }
-  failure.message_id = subscription.topic.log.Find(item.id->sequence)->message.message_id();
-  failure.newest = delivery->generation;
-  if (item.unordered) {
-    failure.why = Why::kUnordered;
-    return failure;
-  }
-  const Returned* returned = subscription.FindReturned(item.id->sequence);
-  const bool newest = delivery->generation == item.id->generation;
-  const bool last_ended = newest || delivery->generation == item.id->generation + 1;
-  if (returned != nullptr && last_ended) failure.ago = now - returned->at;
-  failure.why = newest ? WhyOf(returned) : Why::kSuperseded;
-  return failure;
 }
 
 void Broker::Impl::Refuse(const LeaseRequest& request, const absl::Status& status, Actions& out) {

@@ -1,5 +1,8 @@
 // Retry policies, delivery attempts, dead letters, and why an ack failed.
 
+#include <map>
+#include <set>
+
 #include "broker/world_testing.h"
 
 namespace hopgap::broker {
@@ -35,6 +38,28 @@ class RulesTest : public ::testing::Test {
   }
   World world;
 };
+
+TEST_F(RulesTest, C05_WhatIsExtendedInTimeComesOnce) {
+  ASSERT_TRUE(world.CreateSubscription("sub", "top", true).ok());
+  const StreamId a = world.Open("sub"), b = world.Open("sub");
+  for (int i = 0; i < 100; ++i) world.Publish("top", {"m" + std::to_string(i)});
+  std::vector<std::string> ids;
+  std::set<std::string> messages;
+  for (StreamId stream : {a, b}) {
+    for (const auto& message : world.Log(stream).Messages()) {
+      ids.push_back(message.ack_id);
+      EXPECT_TRUE(messages.emplace(message.message.message_id()).second);
+    }
+  }
+  ASSERT_THAT(ids, SizeIs(100));
+  for (int i = 0; i < 5; ++i) {
+    EXPECT_TRUE(world.Modify("sub", ids, 10).ok());
+    world.Advance(5s);
+  }
+  EXPECT_TRUE(world.Ack("sub", ids).ok());
+  world.Advance(1h);
+  EXPECT_EQ(world.Log(a).Messages().size() + world.Log(b).Messages().size(), 100u);
+}
 
 TEST_F(RulesTest, C10_WithoutAPolicyANackBringsItBackAtOnce) {
   ASSERT_TRUE(world.CreateSubscription("sub", "top", false).ok());

@@ -50,8 +50,9 @@ class Broker::Impl {
   void AnswerDuePull(Actions& out);
   void DropStalePullDeadlines();
 
-  // admin_calls.h: topics, subscriptions, snapshots.
-  class Admin;
+  class Admin;        // admin_calls.h
+  class Chores;       // chores.h
+  class DeadLetters;  // dead_letters.h
   absl::StatusOr<Topic*> TopicNamed(const std::string& name);
   absl::StatusOr<Subscription*> SubscriptionNamed(const std::string& name);
   absl::StatusOr<Subscription*> AttachedNamed(const std::string& name);  // ... and FailedPrecondition
@@ -72,8 +73,7 @@ class Broker::Impl {
   void FinishPublish(Instant now, PendingPublish& publish, Actions& out);
   void RecordPublish(Instant now, const PendingPublish& publish, trace::What what);
 
-  // acks.cc. Each request is read, applied (after a commit where one is
-  // needed), held by its added delay, and answered.
+  // acks.cc: a request is read, applied, held by its added delay, and answered.
   void AcknowledgeCall(Instant now, CallId call, pubsub::AcknowledgeRequest& request, Actions& out);
   void ModifyAckDeadlineCall(Instant now, CallId call, pubsub::ModifyAckDeadlineRequest& request, Actions& out);
   void Acknowledge(Instant now, LeaseRequest request, Actions& out);
@@ -91,17 +91,12 @@ class Broker::Impl {
   void NoteReceipts(Subscription& subscription, const LeaseRequest& request);
   void Applied(Instant now, const SharedRequest& request, Actions& out);
   void Answer(Instant now, const LeaseRequest& request, Actions& out);
-  LeaseFailure Explain(Instant now, Subscription& subscription, const LeaseRequest& request,
-                       const LeaseRequest::Item& item);
   void Fail(Instant now, Subscription& subscription, const LeaseRequest& request, LeaseRequest::Item& item);
   void Refuse(const LeaseRequest& request, const absl::Status& status, Actions& out);
   void TraceAll(Instant now, const LeaseRequest& request, trace::What what, int64_t value);
 
   // streams.cc
-  struct Found {
-    Subscription* subscription = nullptr;
-    Stream* stream = nullptr;
-  };
+  using Found = std::pair<Subscription*, Stream*>;
   Found FindStream(StreamId stream);
   void ApplyStreamAcks(Instant now, Subscription& subscription, Stream& stream, pubsub::StreamingPullRequest& request,
                        Actions& out);
@@ -131,15 +126,6 @@ class Broker::Impl {
   void AnswerPullsThatNeedNotWait(Subscription& subscription, Actions& out);
   void EnsureCeiling(Subscription& subscription, Duration length, Actions& out);
   bool Gated(const Subscription& subscription) const;
-
-  class Chores;       // chores.h: what time alone does
-  class DeadLetters;  // dead_letters.h
-
-  // seek.cc
-  void Seek(Instant now, CallId call, const pubsub::SeekRequest& request, Actions& out);
-  static std::vector<SequenceRange> SeekTarget(Subscription& subscription, const WallTime* time,
-                                               const Snapshot* snapshot);
-  void ApplySeek(Instant now, Subscription& subscription, const std::vector<SequenceRange>& unacked);
 
   const Options options_;
   const bool any_delays_;  // else nobody ever looks at a draw key

@@ -8,6 +8,30 @@
 #include "pubsub/names.h"
 
 namespace hopgap::broker {
+namespace {
+
+// What is unacked afterwards: of the messages that the subscription has, its
+// topic keeps or the snapshot wants, never one that its filter does not match.
+std::vector<SequenceRange> SeekTarget(Subscription& subscription, const WallTime* time, const Snapshot* snapshot) {
+  std::vector<SequenceRange> unacked;
+  Topic& topic = subscription.topic;
+  topic.log.VisitFrom(0, [&](Sequence sequence, const LoggedMessage& message) {
+    const bool wanted =
+        snapshot != nullptr ? snapshot->Wants(sequence) : message.message.publish_time().value_or(WallTime{}) >= *time;
+    if (!wanted) return true;
+    const bool there = snapshot != nullptr || subscription.Holds(sequence) || topic.Keeps(sequence);
+    if (!there || !subscription.filter.Matches(message.message)) return true;
+    if (!unacked.empty() && unacked.back().end == sequence) {
+      ++unacked.back().end;
+    } else {
+      unacked.push_back({sequence, sequence + 1});
+    }
+    return true;
+  });
+  return unacked;
+}
+
+}  // namespace
 
 void Broker::Impl::Seek(Instant now, CallId call, const pubsub::SeekRequest& request, Actions& out) {
   const absl::StatusOr<Subscription*> found = AttachedNamed(request.subscription);
@@ -36,43 +60,16 @@ void Broker::Impl::Seek(Instant now, CallId call, const pubsub::SeekRequest& req
   Sought record{.subscription = subscription.id,
                 .next = subscription.topic.log.next(),
                 .unacked = SeekTarget(subscription, time, snapshot)};
-  ApplySeek(now, subscription, record.unacked);
+  // Linearizable: it holds from here on. What comes back goes to nobody before
+  // the journal has what makes its old ids void (exactly-once).
+  for (Sequence sequence : subscription.Seek(record.unacked, now)) {
+    if (sequence >= subscription.topic.committed) continue;  // its publish is on its way to the journal
+    Requeue(now, subscription, sequence, *subscription.Find(sequence), now);
+  }
+  Chores(*this).LookSoon(subscription, now);
   commits_.Persist(
       {std::move(record)}, [this, call](Instant, Actions& then) { Reply(call, pubsub::Slices{}, then); }, out);
   Dispatch(now, subscription, out);
-}
-
-// What is unacked afterwards: of the messages that the subscription has, its
-// topic keeps or the snapshot wants, never one that its filter does not match.
-std::vector<SequenceRange> Broker::Impl::SeekTarget(Subscription& subscription, const WallTime* time,
-                                                    const Snapshot* snapshot) {
-  std::vector<SequenceRange> unacked;
-  Topic& topic = subscription.topic;
-  topic.log.VisitFrom(0, [&](Sequence sequence, const LoggedMessage& message) {
-    const bool wanted =
-        snapshot != nullptr ? snapshot->Wants(sequence) : message.message.publish_time().value_or(WallTime{}) >= *time;
-    if (!wanted) return true;
-    const bool there = snapshot != nullptr || subscription.Holds(sequence) || topic.Keeps(sequence);
-    if (!there || !subscription.filter.Matches(message.message)) return true;
-    if (!unacked.empty() && unacked.back().end == sequence) {
-      ++unacked.back().end;
-    } else {
-      unacked.push_back({sequence, sequence + 1});
-    }
-    return true;
-  });
-  return unacked;
-}
-
-// Linearizable: it holds from here on. What comes back goes to nobody before
-// the journal has what makes its old ids void (exactly-once).
-void Broker::Impl::ApplySeek(Instant now, Subscription& subscription, const std::vector<SequenceRange>& unacked) {
-  for (Sequence sequence : subscription.Seek(unacked, now)) {
-    Delivery& delivery = *subscription.Find(sequence);
-    if (sequence >= subscription.topic.committed) continue;  // its publish is on its way to the journal
-    Requeue(now, subscription, sequence, delivery, now);
-  }
-  Chores(*this).LookSoon(subscription, now);
 }
 
 }  // namespace hopgap::broker
