@@ -59,7 +59,6 @@ class Broker::Impl {
   void OnUpdated(Instant now, Subscription& subscription, Sequence bound, Actions& out);
   std::optional<Instant> NextSnapshotExpiry() const;
   void ExpireSnapshots(Instant now, Actions& out);
-
   // publish.cc
   struct PendingPublish;
   void Publish(Instant now, CallId call, pubsub::PublishRequest request, Actions& out);
@@ -94,7 +93,6 @@ class Broker::Impl {
   void Fail(Instant now, Subscription& subscription, const LeaseRequest& request, LeaseRequest::Item& item);
   void Refuse(const LeaseRequest& request, const absl::Status& status, Actions& out);
   void TraceAll(Instant now, const LeaseRequest& request, trace::What what, int64_t value);
-
   // streams.cc
   using Found = std::pair<Subscription*, Stream*>;
   Found FindStream(StreamId stream);
@@ -107,7 +105,6 @@ class Broker::Impl {
   void Flush(Subscription& subscription, Stream& stream, Actions& out);
   void FlushAll(Subscription& subscription, Actions& out);
   void Write(Subscription& subscription, Stream& stream, std::vector<pubsub::ReceivedMessage> messages, Actions& out);
-
   // deliver.cc
   void Pull(Instant now, CallId call, const pubsub::PullRequest& request, Actions& out);
   void Advance(Instant now, Subscription& subscription);
@@ -126,6 +123,7 @@ class Broker::Impl {
   void AnswerPullsThatNeedNotWait(Subscription& subscription, Actions& out);
   void EnsureCeiling(Subscription& subscription, Duration length, Actions& out);
   bool Gated(const Subscription& subscription) const;
+  void Seek(Instant now, CallId call, const pubsub::SeekRequest& request, Actions& out);  // seek.cc
 
   const Options options_;
   const bool any_delays_;  // else nobody ever looks at a draw key

@@ -196,6 +196,7 @@ TEST_F(GeneratedClientApiTest, WhatIsNotServedIsRefusedByName) {
 }
 
 TEST_F(GeneratedClientApiTest, UpdateSnapshotAndDetachGoThrough) {
+  ASSERT_TRUE(CreateTopic("orders").ok());
   wire::Subscription made;
   made.set_filter("attributes:a");
   made.set_name(Subscription("filtered"));
