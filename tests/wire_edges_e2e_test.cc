@@ -6,6 +6,7 @@
 #include <future>
 #include <set>
 
+#include "base/text.h"
 #include "relay.h"
 #include "wire_fixture.h"
 
@@ -13,23 +14,37 @@ namespace hopgap {
 namespace {
 
 using ::testing::ElementsAre;
+using ::testing::EndsWith;
 using ::testing::HasSubstr;
 using ::testing::SizeIs;
 using ::testing::StartsWith;
 
-TEST_F(WireTest, Http1IsAnsweredInItsOwnLanguage) {
-  Start();
-  const int fd = Dial(server_->port());
-  constexpr std::string_view kRequest = "GET /v1/projects/p/topics HTTP/1.1\r\nHost: localhost\r\n\r\n";
-  ASSERT_EQ(send(fd, kRequest.data(), kRequest.size(), MSG_NOSIGNAL), static_cast<ssize_t>(kRequest.size()));
+// The whole answer to one HTTP/1.1 request on a connection of its own.
+std::string AskHttp(uint16_t port, std::string_view what) {
+  const int fd = Dial(port);
+  const std::string request = StrCat(what, " HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n");
+  EXPECT_EQ(send(fd, request.data(), request.size(), MSG_NOSIGNAL), static_cast<ssize_t>(request.size()));
   std::string answer;
   char buffer[4'096];
   for (ssize_t size = 0; (size = recv(fd, buffer, sizeof buffer, 0)) > 0;)
     answer.append(buffer, static_cast<size_t>(size));
   close(fd);
-  EXPECT_THAT(answer, StartsWith("HTTP/1.1 501 Not Implemented\r\n"));
-  EXPECT_THAT(answer, HasSubstr("HTTP/1.1 is not supported yet"));
+  return answer;
+}
+
+TEST_F(WireTest, Http1IsAnsweredInItsOwnLanguage) {
+  Start();
+  const std::string answer = AskHttp(server_->port(), "GET /v1/projects/p/topics");
+  EXPECT_THAT(answer, StartsWith("HTTP/1.1 501 "));
+  EXPECT_THAT(answer, HasSubstr("Pub/Sub over HTTP/1.1 is not supported yet"));
   EXPECT_EQ(server_->figures().http1_refused, 1u);
+}
+
+TEST_F(WireTest, HealthIsAskedOverHttpOnTheSamePort) {
+  Start();
+  EXPECT_THAT(AskHttp(server_->port(), "GET /"), EndsWith("\r\n\r\nOk"));
+  EXPECT_THAT(AskHttp(server_->port(), "GET /healthz"), StartsWith("HTTP/1.1 200 "));
+  EXPECT_THAT(AskHttp(server_->port(), "POST /healthz"), StartsWith("HTTP/1.1 501 "));
 }
 
 TEST_F(WireTest, ASecondServerOnThePortIsRefused) {
@@ -54,8 +69,8 @@ grpc::Status CallByPath(const std::string& target, const std::string& path) {
 
 TEST_F(WireTest, WhatIsNotServedIsNamed) {
   Start();
-  for (const char* path : {"/google.pubsub.v1.Subscriber/ModifyPushConfig",
-                           "/google.pubsub.v1.SchemaService/CreateSchema", "/grpc.health.v1.Health/Check"}) {
+  for (const char* path :
+       {"/google.pubsub.v1.Subscriber/ModifyPushConfig", "/google.pubsub.v1.SchemaService/CreateSchema"}) {
     SCOPED_TRACE(path);
     const grpc::Status status = CallByPath(server_->target(), path);
     EXPECT_EQ(status.error_code(), grpc::StatusCode::UNIMPLEMENTED);

@@ -39,9 +39,10 @@ Acceptor::Acceptor(UniqueFd listener, UniqueFd wake, uint16_t port, const Limits
 
 Acceptor::~Acceptor() { Stop(); }
 
-void Acceptor::Start(HandOver hand_over) {
+void Acceptor::Start(HandOver http2, HandOver http1) {
   HOPGAP_CHECK(!thread_.joinable(), "an acceptor is started once");
-  hand_over_ = std::move(hand_over);
+  http2_ = std::move(http2);
+  http1_ = std::move(http1);
   thread_ = std::thread([this] { Loop(); });
 }
 
@@ -118,9 +119,13 @@ bool Acceptor::Advance(Pending& pending, Instant now, bool readable) {
     case FirstBytes::kHttp2:
       SetOption(pending.fd.get(), SOL_SOCKET, SO_RCVLOWAT, 1);
       ++handed_over_;
-      hand_over_(pending.fd.Release());
+      http2_(pending.fd.Release());
       return false;
-    case FirstBytes::kHttp1: return Refuse(pending, now);
+    case FirstBytes::kHttp1:
+      if (!http1_) return Refuse(pending, now);
+      SetOption(pending.fd.get(), SOL_SOCKET, SO_RCVLOWAT, 1);
+      http1_(pending.fd.Release());
+      return false;
     case FirstBytes::kUnknown: ++dropped_; return false;
   }
   return false;

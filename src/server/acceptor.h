@@ -16,8 +16,9 @@
 namespace hopgap::server {
 
 // Owns the listening socket: accepts, looks at the first bytes of each
-// connection and hands HTTP/2 over, so that one port can serve more than gRPC.
-// HTTP/1 is answered 501, everything else is closed.
+// connection and hands it over as HTTP/2 or HTTP/1, so that one port can serve
+// more than gRPC. HTTP/1 that nobody takes is answered 501, everything else is
+// closed.
 //
 // Never SO_REUSEPORT: two brokers would share the port silently.
 class Acceptor {
@@ -40,14 +41,15 @@ class Acceptor {
   static absl::StatusOr<std::unique_ptr<Acceptor>> Listen(const std::string& host, uint16_t port, const Limits& limits);
   ~Acceptor();
 
-  void Start(HandOver hand_over);
+  // `http1` may be null.
+  void Start(HandOver http2, HandOver http1 = nullptr);
   // Closes the listening socket and what has not been handed over. Idempotent.
   void Stop();
 
   uint16_t port() const { return port_; }
-  uint64_t handed_over() const { return handed_over_; }
-  uint64_t refused() const { return refused_; }  // HTTP/1, answered
-  uint64_t dropped() const { return dropped_; }  // neither, or silent for too long
+  uint64_t handed_over() const { return handed_over_; }  // HTTP/2
+  uint64_t refused() const { return refused_; }          // HTTP/1, answered
+  uint64_t dropped() const { return dropped_; }          // neither, or silent for too long
 
  private:
   struct Pending {
@@ -67,7 +69,7 @@ class Acceptor {
   UniqueFd wake_;  // an eventfd: stop
   const uint16_t port_;
   const Limits limits_;
-  HandOver hand_over_;
+  HandOver http2_, http1_;
   std::vector<Pending> pending_;
   Instant accept_again_{};  // not before, after the process ran out of descriptors
   std::atomic<uint64_t> handed_over_{0}, refused_{0}, dropped_{0};

@@ -22,6 +22,8 @@ Dispatcher::Dispatcher(Options options, broker::Journal& journal, trace::EventSi
       strand_(options_.queued_requests_max),
       broker_(options_.broker, sink) {}
 
+Instant Dispatcher::Now() const { return SteadyNow() + Duration{ahead_ns_.load(std::memory_order_relaxed)}; }
+
 Dispatcher::~Dispatcher() { HOPGAP_CHECK(!armed_.has_value(), "a dispatcher is closed before it is destroyed"); }
 
 absl::Status Dispatcher::Replay(const std::vector<pubsub::Bytes>& records) {
@@ -31,7 +33,7 @@ absl::Status Dispatcher::Replay(const std::vector<pubsub::Bytes>& records) {
       status = broker_.Replay(record);
       if (!status.ok()) return;
     }
-    broker_.ReplayDone(SteadyNow());
+    broker_.ReplayDone(Now());
     Rearm();
   });
   return status;
@@ -40,9 +42,10 @@ absl::Status Dispatcher::Replay(const std::vector<pubsub::Bytes>& records) {
 void Dispatcher::StopBroker() {
   strand_.Run([this] {
     broker_stopped_ = true;
+    watches_.Stop();
     WriteHeld(kNever);
     Actions actions;
-    broker_.Stop(SteadyNow(), actions);
+    broker_.Stop(Now(), actions);
     Perform(actions);
   });
   std::unique_lock lock(persists_mu_);
@@ -86,6 +89,7 @@ void Dispatcher::PerformOne(Action& action) {
 }
 
 void Dispatcher::Reply(Action& action) {
+  if (ReplyLocally(action)) return;
   const auto found = open_.find(static_cast<uint64_t>(action.call));
   if (found == open_.end()) return;  // the client left
   const CallRef call = std::move(found->second.call);
@@ -100,7 +104,7 @@ void Dispatcher::Reply(Action& action) {
 void Dispatcher::Write(Action& action) {
   const uint64_t id = static_cast<uint64_t>(action.stream);
   if (options_.planted_wire_delay <= Duration{0} || broker_stopped_) return WriteNow(id, action.payload);
-  held_.push_back({SteadyNow() + options_.planted_wire_delay, id, std::move(action.payload)});
+  held_.push_back({Now() + options_.planted_wire_delay, id, std::move(action.payload)});
 }
 
 void Dispatcher::WriteNow(uint64_t id, const pubsub::Slices& payload) {
@@ -141,7 +145,7 @@ void Dispatcher::Persist(Action& action) {
 
 void Dispatcher::Persisted(broker::PersistToken token) {
   Actions actions;
-  broker_.OnPersisted(SteadyNow(), token, actions);
+  broker_.OnPersisted(Now(), token, actions);
   Perform(actions);
   std::lock_guard lock(persists_mu_);
   if (--persists_ == 0) persists_done_.notify_all();
@@ -149,7 +153,7 @@ void Dispatcher::Persisted(broker::PersistToken token) {
 
 void Dispatcher::OnTimer(Instant armed_for) {
   if (armed_.has_value() && armed_->at == armed_for) armed_.reset();
-  const Instant now = SteadyNow();
+  const Instant now = Now();
   WriteHeld(now);
   Actions actions;
   broker_.OnDeadline(now, actions);
@@ -165,7 +169,8 @@ void Dispatcher::Rearm() {
   if (!next.has_value() || (armed_.has_value() && armed_->at <= *next)) return;
   if (armed_.has_value()) timer_.Cancel(armed_->token);
   const Instant at = *next;
-  armed_ = Armed{at, timer_.Set(at, [this, at] { strand_.Post([this, at] { OnTimer(at); }); })};
+  const Instant fires = at == kNever ? at : at - Duration{ahead_ns_.load(std::memory_order_relaxed)};
+  armed_ = Armed{at, timer_.Set(fires, [this, at] { strand_.Post([this, at] { OnTimer(at); }); })};
 }
 
 }  // namespace hopgap::server

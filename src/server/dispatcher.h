@@ -3,9 +3,12 @@
 #include <absl/container/flat_hash_map.h>
 #include <absl/status/status.h>
 
+#include <atomic>
 #include <condition_variable>
 #include <cstdint>
 #include <deque>
+#include <functional>
+#include <map>
 #include <mutex>
 #include <optional>
 #include <string_view>
@@ -19,6 +22,8 @@
 #include "pubsub/api.h"
 #include "server/admission.h"
 #include "server/call.h"
+#include "server/health_watches.h"
+#include "server/local_calls.h"
 #include "trace/event.h"
 
 namespace hopgap::server {
@@ -32,7 +37,10 @@ inline constexpr std::string_view kProbePath = "/hopgap.Probe/Empty";
 // The broker and all maps belong to one strand. Requests are decoded on the
 // polling thread and posted; `now` is read on the strand, once per event, so
 // that it never falls. Actions are performed on the strand in their order.
-class Dispatcher final : public CallOwner {
+//
+// `now` is the machine's steady clock plus what AdvanceClock() has added, which
+// is nothing but under --test-clock.
+class Dispatcher final : public CallOwner, public LocalCalls {
  public:
   struct Options {
     broker::Broker::Options broker;
@@ -56,6 +64,9 @@ class Dispatcher final : public CallOwner {
   loop::Strand& strand() { return strand_; }
   broker::Counters counters();
 
+  // LocalCalls: from any thread but the strand's; each waits for its answer.
+  absl::StatusOr<pubsub::Bytes> Ask(pubsub::Method method, pubsub::Request request) override;
+
   // CallOwner.
   void OnRequested(const CallRef& call) override;
   void OnRead(const CallRef& call, pubsub::Bytes message) override;
@@ -68,6 +79,9 @@ class Dispatcher final : public CallOwner {
     CallRef call;
     bool stream = false;
   };
+  using LocalAnswer = std::function<void(absl::Status, const pubsub::Slices&)>;
+  // Calls of clients count up from 1 and never come here.
+  static constexpr uint64_t kFirstLocalCall = uint64_t{1} << 63;
   // A response that the planted wire delay holds back.
   struct HeldWrite {
     Instant due;
@@ -82,6 +96,8 @@ class Dispatcher final : public CallOwner {
   // Poller.
   void ReadUnary(const CallRef& call, pubsub::Bytes message);
   void ReadStream(const CallRef& call, const pubsub::Bytes& message);
+  void ReadHealth(const CallRef& call, const pubsub::Bytes& message);
+  Instant Now() const;  // any thread
 
   // Strand.
   void OpenStream(const CallRef& call, pubsub::StreamingPullRequest first);
@@ -91,6 +107,7 @@ class Dispatcher final : public CallOwner {
   void Perform(broker::Actions& actions);
   void PerformOne(broker::Action& action);
   void Reply(broker::Action& action);
+  bool ReplyLocally(broker::Action& action);
   void Write(broker::Action& action);
   void WriteNow(uint64_t id, const pubsub::Slices& payload);
   void WriteHeld(Instant due_until);
@@ -111,8 +128,13 @@ class Dispatcher final : public CallOwner {
   absl::flat_hash_map<uint64_t, Open> open_;  // never iterated
   std::deque<HeldWrite> held_;                // one delay for all: due in order
   std::optional<Armed> armed_;
+  std::map<uint64_t, LocalAnswer> local_;  // our own calls, by their ids
+  uint64_t next_local_ = kFirstLocalCall;
+  HealthWatches watches_;
   bool broker_stopped_ = false;
   bool closed_ = false;
+
+  std::atomic<int64_t> ahead_ns_{0};  // of the steady clock; never falls. Written on the strand
 
   std::mutex persists_mu_;
   std::condition_variable persists_done_;

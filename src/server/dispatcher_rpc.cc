@@ -4,7 +4,6 @@
 #include <optional>
 #include <utility>
 
-#include "base/system_clock.h"
 #include "base/text.h"
 #include "server/dispatcher.h"
 
@@ -20,11 +19,13 @@ constexpr char kQueueFull[] = "the broker's queue of requests is full: send fewe
 }  // namespace
 
 void Dispatcher::OnRequested(const CallRef& call) {
-  if (options_.admission) {
+  // Who only asks whether the server is there may ask without saying who he is:
+  // health checks of orchestrators cannot.
+  if (options_.admission && call->path() != kHealthCheckPath) {
     const absl::Status admitted = options_.admission(call->path(), call->Header("authorization"));
     if (!admitted.ok()) return call->Finish(admitted, {});
   }
-  if (call->path() != kProbePath) {
+  if (call->path() != kProbePath && call->path() != kHealthCheckPath && call->path() != kHealthWatchPath) {
     call->method = pubsub::MethodFromPath(call->path());
     if (!call->method.has_value()) {
       return call->Finish(absl::UnimplementedError(pubsub::UnimplementedText(call->path())), {});
@@ -34,13 +35,29 @@ void Dispatcher::OnRequested(const CallRef& call) {
 }
 
 void Dispatcher::OnRead(const CallRef& call, pubsub::Bytes message) {
-  if (!call->method.has_value()) return call->Reply({});
+  if (!call->method.has_value()) {
+    if (call->path() == kProbePath) return call->Reply({});
+    return ReadHealth(call, message);
+  }
   if (*call->method == pubsub::Method::kStreamingPull) return ReadStream(call, message);
   ReadUnary(call, std::move(message));
 }
 
+void Dispatcher::ReadHealth(const CallRef& call, const pubsub::Bytes& message) {
+  absl::StatusOr<std::string> service = DecodeHealthRequest(message.view());
+  if (!service.ok()) return call->Finish(service.status(), {});
+  if (call->path() == kHealthCheckPath) {
+    if (HasHealth(*service)) return call->Reply(EncodeHealthResponse(HealthStatus::kServing));
+    return call->Finish(absl::NotFoundError(StrCat("unknown service: '", *service, "'")), {});
+  }
+  call->posted = true;
+  if (strand_.TryPost([this, call, service = *std::move(service)] { watches_.Open(call, service); })) return;
+  call->posted = false;
+  call->Finish(absl::ResourceExhaustedError(kQueueFull), {});
+}
+
 void Dispatcher::ReadUnary(const CallRef& call, pubsub::Bytes message) {
-  const Instant read = SteadyNow();
+  const Instant read = Now();
   const pubsub::Method method = *call->method;
   absl::StatusOr<pubsub::Request> request = pubsub::DecodeRequest(method, std::move(message));
   if (!request.ok()) return call->Finish(request.status(), {});
@@ -48,7 +65,7 @@ void Dispatcher::ReadUnary(const CallRef& call, pubsub::Bytes message) {
   const bool taken = strand_.TryPost([this, call, method, read, request = *std::move(request)]() mutable {
     open_.emplace(call->id(), Open{call, false});
     Actions actions;
-    broker_.OnCall(SteadyNow(), CallId{call->id()}, method, std::move(request), actions, read);
+    broker_.OnCall(Now(), CallId{call->id()}, method, std::move(request), actions, read);
     Perform(actions);
   });
   if (taken) return;
@@ -87,7 +104,7 @@ void Dispatcher::OnReadEnded(const CallRef& call) {
     const Call* open = FindStream(id);
     if (open == nullptr || open->finished()) return;
     Actions actions;
-    broker_.OnStreamHalfClosed(SteadyNow(), StreamId{id}, actions);
+    broker_.OnStreamHalfClosed(Now(), StreamId{id}, actions);
     Perform(actions);
   });
 }
@@ -95,10 +112,11 @@ void Dispatcher::OnReadEnded(const CallRef& call) {
 void Dispatcher::OnWritten(const CallRef& call, bool ok) {
   strand_.Post([this, call, ok] {
     call->WriteDone();
+    if (watches_.Written(call)) return;
     // A failed write says that the client is gone; OnDone() follows.
     if (!ok || call->finished() || FindStream(call->id()) == nullptr) return;
     Actions actions;
-    broker_.OnWriteDone(SteadyNow(), StreamId{call->id()}, actions);
+    broker_.OnWriteDone(Now(), StreamId{call->id()}, actions);
     Perform(actions);
   });
 }
@@ -110,7 +128,7 @@ void Dispatcher::OnDone(const CallRef& call) {
 void Dispatcher::OpenStream(const CallRef& call, pubsub::StreamingPullRequest first) {
   open_.emplace(call->id(), Open{call, true});
   Actions actions;
-  broker_.OnStreamOpen(SteadyNow(), StreamId{call->id()}, std::move(first), actions);
+  broker_.OnStreamOpen(Now(), StreamId{call->id()}, std::move(first), actions);
   Perform(actions);
   if (!call->finished()) call->Read();
 }
@@ -118,7 +136,7 @@ void Dispatcher::OpenStream(const CallRef& call, pubsub::StreamingPullRequest fi
 void Dispatcher::StreamRequest(const CallRef& call, pubsub::StreamingPullRequest request) {
   if (FindStream(call->id()) == nullptr || call->finished()) return;
   Actions actions;
-  broker_.OnStreamRequest(SteadyNow(), StreamId{call->id()}, std::move(request), actions);
+  broker_.OnStreamRequest(Now(), StreamId{call->id()}, std::move(request), actions);
   Perform(actions);
   if (!call->finished()) call->Read();
 }
@@ -131,20 +149,21 @@ void Dispatcher::StreamFailed(uint64_t id, const absl::Status& status) {
   open_.erase(found);
   call->Finish(status, {});
   Actions actions;
-  broker_.OnStreamGone(SteadyNow(), StreamId{id}, actions);
+  broker_.OnStreamGone(Now(), StreamId{id}, actions);
   Perform(actions);
 }
 
 void Dispatcher::Done(uint64_t id) {
+  watches_.Done(id);
   const auto found = open_.find(id);
   if (found == open_.end()) return;  // a unary call that was answered
   const bool stream = found->second.stream;
   open_.erase(found);
   Actions actions;
   if (stream) {
-    broker_.OnStreamGone(SteadyNow(), StreamId{id}, actions);
+    broker_.OnStreamGone(Now(), StreamId{id}, actions);
   } else {
-    broker_.OnCallCancelled(SteadyNow(), CallId{id}, actions);
+    broker_.OnCallCancelled(Now(), CallId{id}, actions);
   }
   Perform(actions);
 }

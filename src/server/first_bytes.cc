@@ -17,13 +17,16 @@ FirstBytes Classify(std::string_view first) {
   return method ? FirstBytes::kHttp1 : FirstBytes::kUnknown;
 }
 
+std::string Http1RefusalBody() {
+  return R"({"error":{"code":501,"message":"Pub/Sub over HTTP/1.1 is not supported yet: this port speaks gRPC )"
+         R"((HTTP/2 without TLS). Point PUBSUB_EMULATOR_HOST of a client library at it.","status":"UNIMPLEMENTED"}})"
+         "\n";
+}
+
 std::string Http1Refusal() {
-  constexpr std::string_view kBody =
-      R"({"error":{"code":501,"message":"HTTP/1.1 is not supported yet: this port speaks gRPC )"
-      R"((HTTP/2 without TLS). Point PUBSUB_EMULATOR_HOST of a client library at it.","status":"UNIMPLEMENTED"}})"
-      "\n";
-  return StrCat("HTTP/1.1 501 Not Implemented\r\nContent-Type: application/json\r\nContent-Length: ", kBody.size(),
-                "\r\nConnection: close\r\n\r\n", kBody);
+  const std::string body = Http1RefusalBody();
+  return StrCat("HTTP/1.1 501 Not Implemented\r\nContent-Type: application/json\r\nContent-Length: ", body.size(),
+                "\r\nConnection: close\r\n\r\n", body);
 }
 
 }  // namespace hopgap::server

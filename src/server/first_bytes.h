@@ -18,7 +18,9 @@ enum class FirstBytes {
 inline constexpr size_t kFirstBytesNeeded = 3;
 FirstBytes Classify(std::string_view first);
 
-// The whole HTTP/1.1 answer: 501, in the error form of Google's REST interface.
+// 501 in the error form of Google's REST interface: its body, and the whole
+// HTTP/1.1 answer.
+std::string Http1RefusalBody();
 std::string Http1Refusal();
 
 }  // namespace hopgap::server

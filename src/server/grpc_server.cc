@@ -15,6 +15,8 @@
 #include "server/acceptor.h"
 #include "server/call.h"
 #include "server/dispatcher.h"
+#include "server/http_connections.h"
+#include "server/http_front.h"
 #include "server/listen.h"
 
 namespace hopgap::server {
@@ -95,19 +97,33 @@ class GrpcServer::Impl {
         acceptor(std::move(listening)),
         rpc(std::move(parts)),
         dispatcher({options.broker, options.planted_wire_delay, options.queued_requests_max, options.admission},
-                   journal, sink, timer) {}
+                   journal, sink, timer),
+        http({}, [this](const HttpCall& call) { return front.Answer(call); }) {}
   ~Impl() { Stop(); }
 
   void Run() {
     Call::Expect({*rpc.service, *rpc.queue, dispatcher, gauge}, kFirstCallId);
     poller = std::thread([this] { Poll(); });
-    if (acceptor) acceptor->Start([server = rpc.server.get()](int fd) { grpc::AddInsecureChannelFromFd(server, fd); });
+    if (!acceptor) return;
+    acceptor->Start([server = rpc.server.get()](int fd) { grpc::AddInsecureChannelFromFd(server, fd); },
+                    [this](int fd) { http.Serve(fd); });
+  }
+
+  // Of a server that never ran.
+  void Abandon() {
+    dispatcher.StopBroker();
+    rpc.server->Shutdown();
+    rpc.queue->Shutdown();
+    void* tag = nullptr;
+    for (bool ok = false; rpc.queue->Next(&tag, &ok);) continue;
+    dispatcher.Close();
   }
 
   void Stop() {
     if (!poller.joinable()) return;
     if (acceptor) acceptor->Stop();
     dispatcher.StopBroker();
+    http.Stop();
     rpc.server->Shutdown(std::chrono::system_clock::now() + stop_wait);
     // No operation may be begun on a queue that is shut down; without calls
     // there is nobody left to begin one.
@@ -124,6 +140,8 @@ class GrpcServer::Impl {
   GrpcParts rpc;
   CallGauge gauge;
   Dispatcher dispatcher;
+  HttpFront front;
+  HttpConnections http;
   std::atomic<int64_t> longest_cycle_ns{0};
   std::thread poller;
 
@@ -163,6 +181,12 @@ absl::StatusOr<std::unique_ptr<GrpcServer>> GrpcServer::Start(Options options, b
   }
   auto impl = std::make_unique<Impl>(options, std::move(acceptor), std::move(parts), journal, sink, timer);
   if (const absl::Status replayed = impl->dispatcher.Replay(options.journal_records); !replayed.ok()) return replayed;
+  if (options.prepare) {
+    if (absl::Status prepared = options.prepare(impl->dispatcher); !prepared.ok()) {
+      impl->Abandon();
+      return prepared;
+    }
+  }
   impl->Run();
   return std::unique_ptr<GrpcServer>(new GrpcServer(std::move(impl)));
 }
@@ -195,7 +219,7 @@ GrpcServer::Figures GrpcServer::figures() const {
   figures.open_rpcs = calls == 0 ? 0 : calls - 1;
   if (!impl_->acceptor) return figures;
   figures.connections = impl_->acceptor->handed_over();
-  figures.http1_refused = impl_->acceptor->refused();
+  figures.http1_refused = impl_->front.refused();
   figures.dropped = impl_->acceptor->dropped();
   return figures;
 }

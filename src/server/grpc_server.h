@@ -16,6 +16,7 @@
 #include "loop/timer.h"
 #include "pubsub/bytes.h"
 #include "server/admission.h"
+#include "server/local_calls.h"
 #include "trace/event.h"
 
 namespace hopgap::server {
@@ -23,10 +24,11 @@ namespace hopgap::server {
 // A broker behind a real socket: google.pubsub.v1 over gRPC.
 //
 // In plaintext it owns the listening socket and hands HTTP/2 connections to
-// gRPC; HTTP/1 is answered 501 until the REST interface comes. Under TLS gRPC
-// listens itself, and its port serves nothing else. One thread polls gRPC's
-// completion queue, one accepts (plaintext); the broker runs on a strand,
-// mostly on the polling thread.
+// gRPC. HTTP/1.1 gets health, the admin API where it is asked for, and 501 for
+// the rest until the REST interface comes. Under TLS gRPC listens itself, and
+// its port serves nothing else. One thread polls gRPC's completion queue, one
+// accepts (plaintext); the broker runs on a strand, mostly on the polling
+// thread. HTTP/1.1 has threads of its own, from the first such connection on.
 //
 // Thread-safe after Start(), but Stop() and the destructor are for one thread.
 class GrpcServer {
@@ -50,6 +52,9 @@ class GrpcServer {
     broker::Broker::Options broker;
     // What the journal kept, oldest first.
     std::vector<pubsub::Bytes> journal_records;
+    // Runs after the replay and before the first client is answered; if it fails,
+    // Start() does, with what it said.
+    std::function<absl::Status(LocalCalls& broker)> prepare = nullptr;
     // Test-only: a stream's response is handed to the transport this much after
     // the broker's write.
     Duration planted_wire_delay{0};
@@ -59,7 +64,7 @@ class GrpcServer {
     Duration stop_wait = std::chrono::seconds{1};
   };
 
-  // The references outlive the server. AlreadyExists if the port is in use,
+  // The references outlive the server. What `prepare` says if it fails, and AlreadyExists if the port is in use,
   // InvalidArgument if certificate and key are no pair in PEM; the messages say
   // what to do. Clients can connect when it returns.
   static absl::StatusOr<std::unique_ptr<GrpcServer>> Start(Options options, broker::Journal& journal,
@@ -84,10 +89,10 @@ class GrpcServer {
   struct Figures {
     Duration longest_poll_cycle{0};  // the polling thread, away from its queue
     loop::Strand::Figures strand;
-    size_t open_rpcs = 0;      // begun, and not forgotten by the broker yet
-    uint64_t connections = 0;  // handed to gRPC; 0 under TLS, like the next two
-    uint64_t http1_refused = 0;
-    uint64_t dropped = 0;  // connections that were neither
+    size_t open_rpcs = 0;        // begun, and not forgotten by the broker yet
+    uint64_t connections = 0;    // handed to gRPC; 0 under TLS, like the next two
+    uint64_t http1_refused = 0;  // requests answered 501
+    uint64_t dropped = 0;        // connections that were neither
   };
   Figures figures() const;
   // Starts the longest figures anew.

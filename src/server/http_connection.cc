@@ -1,5 +1,6 @@
 #include "server/http_connection.h"
 
+#include <netdb.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <poll.h>
@@ -8,6 +9,8 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+
+#include "base/text.h"
 
 namespace hopgap::server {
 namespace {
@@ -61,6 +64,21 @@ ssize_t HttpConnection::read(char* to, size_t size) {
   std::memcpy(to, buffer_.data() + begin_, taken);
   begin_ += taken;
   return static_cast<ssize_t>(taken);
+}
+
+void HttpConnection::get_remote_ip_and_port(std::string& ip, int& port) const {
+  sockaddr_storage address{};
+  socklen_t size = sizeof address;
+  std::array<char, NI_MAXHOST> host{};
+  std::array<char, NI_MAXSERV> service{};
+  auto* generic = reinterpret_cast<sockaddr*>(&address);
+  if (getpeername(fd_.get(), generic, &size) != 0) return;
+  if (getnameinfo(generic, size, host.data(), host.size(), service.data(), service.size(),
+                  NI_NUMERICHOST | NI_NUMERICSERV) != 0) {
+    return;
+  }
+  ip = host.data();
+  port = ParseNumber<int>(service.data()).value_or(0);
 }
 
 ssize_t HttpConnection::write(const char* from, size_t size) {

@@ -28,8 +28,7 @@ class HttpConnection final : public httplib::Stream {
   // At most `patience` for the next byte.
   ssize_t read(char* to, size_t size) override;
   ssize_t write(const char* from, size_t size) override;
-  // Handlers are not told who calls.
-  void get_remote_ip_and_port(std::string&, int&) const override {}
+  void get_remote_ip_and_port(std::string& ip, int& port) const override;
   void get_local_ip_and_port(std::string&, int&) const override {}
   socket_t socket() const override { return fd_.get(); }
 

@@ -18,7 +18,8 @@ struct HttpCall {
   std::string method;
   std::string path;  // without its query
   std::vector<std::pair<std::string, std::string>> headers, query;
-  std::string body;  // unpacked if it came compressed
+  std::string body;       // unpacked if it came compressed
+  std::string peer = {};  // the address that it came from
 
   // The first of that name, whatever its case; empty if there is none.
   std::string_view Header(std::string_view name) const;
