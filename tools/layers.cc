@@ -38,7 +38,7 @@ constexpr Rule kRules[] = {
     {"httplib.h", "server remote", "HTTP belongs to server and remote"},
     {"openssl/", "remote", "cryptography belongs to remote"},
     {"zlib.h", "remote", "what leaves over HTTP is packed in remote"},
-    {"yaml-cpp/", "cli", "configuration files belong to cli"},
+    {"yaml-cpp/", "cli formats", "configuration files belong to cli, seed files to formats"},
     {"nlohmann/", "formats", "JSON belongs to formats"},
     {"simdjson.h", "formats", "JSON belongs to formats"},
     {"CLI/", "cli live", "the command line belongs to cli and live"},

@@ -16,8 +16,10 @@
 #include "cli/loopback.h"
 #include "cli/setup.h"
 #include "cli/signals.h"
+#include "formats/seed_file.h"
 #include "loop/timer.h"
 #include "server/grpc_server.h"
+#include "server/seeding.h"
 #include "store/memory_journal.h"
 
 namespace hopgap::cli {
@@ -28,7 +30,8 @@ struct ServeOptions {
   uint16_t port = 8085;
   std::string profile = "none";
   std::string policy = "eager";
-  uint64_t seed = kBuiltinSeed;
+  uint64_t delay_seed = kBuiltinSeed;
+  std::string seed;
   std::string tls_cert, tls_key, client_ca, auth_token_file;
   bool insecure = false;
 };
@@ -111,9 +114,26 @@ absl::Status AddProfile(const ServeOptions& options, broker::Broker::Options& br
   absl::StatusOr<broker::Profile> profile = LoadProfile(options.profile);
   if (!profile.ok()) return profile.status();
   if (options.profile != "none") {
-    broker.every_project =
-        std::make_shared<broker::Delays>(broker::Delays::Options{.profile = *std::move(profile), .seed = options.seed});
+    broker.every_project = std::make_shared<broker::Delays>(
+        broker::Delays::Options{.profile = *std::move(profile), .seed = options.delay_seed});
   }
+  return absl::OkStatus();
+}
+
+// The file is read before anything begins; it is applied once the broker is there.
+absl::Status AddSeed(const ServeOptions& options, server::GrpcServer::Options& server) {
+  if (options.seed.empty()) return absl::OkStatus();
+  const std::string about = StrCat("--seed ", options.seed, ": ");
+  std::ifstream file(options.seed, std::ios::binary);
+  std::ostringstream text;
+  if (file) text << file.rdbuf();
+  if (!file) return absl::InvalidArgumentError(about + "cannot be read, or is empty");
+  absl::StatusOr<formats::Seed> seed = formats::ParseSeed(text.str());
+  if (!seed.ok()) return absl::InvalidArgumentError(StrCat(about, MessageOf(seed.status())));
+  server.prepare = [about, seed = *std::move(seed)](server::LocalCalls& broker) {
+    const absl::Status status = server::ApplySeed(seed, broker).status();
+    return status.ok() ? status : absl::InvalidArgumentError(StrCat(about, MessageOf(status)));
+  };
   return absl::OkStatus();
 }
 
@@ -128,6 +148,9 @@ int ServeCommand(const ServeOptions& options) {
   server_options.broker.response_policy =
       options.policy == "gated" ? broker::ResponsePolicy::kGated : broker::ResponsePolicy::kEager;
   if (absl::Status status = AddProfile(options, server_options.broker); !status.ok()) {
+    return Fail(kBadConfiguration, MessageOf(status));
+  }
+  if (absl::Status status = AddSeed(options, server_options); !status.ok()) {
     return Fail(kBadConfiguration, MessageOf(status));
   }
   if (absl::Status status = AddSecurity(options, server_options); !status.ok()) {
@@ -160,7 +183,12 @@ void AddServe(CLI::App& app, Commands& commands) {
   command->add_option("--response-policy", options->policy, "eager or gated")
       ->capture_default_str()
       ->check(CLI::IsMember({"eager", "gated"}));
-  command->add_option("--seed", options->seed, "of the added delays")->capture_default_str();
+  command->add_option("--delay-seed", options->delay_seed, "what the added delays are drawn from")
+      ->capture_default_str();
+  command->add_option(
+      "--seed", options->seed,
+      "YAML FILE of topics, subscriptions and messages to begin with (docs/seed.md); nobody is answered "
+      "before they are there, and an entry that is refused ends the process with code 3");
   const auto secure = [&](const char* flag, std::string& value, const char* help) {
     command->add_option(flag, value, help)->group("Who may call");
   };

@@ -65,7 +65,7 @@ class Dispatcher final : public CallOwner, public LocalCalls {
   broker::Counters counters();
 
   // LocalCalls: from any thread but the strand's; each waits for its answer.
-  absl::StatusOr<pubsub::Bytes> Ask(pubsub::Method method, pubsub::Request request) override;
+  std::vector<absl::StatusOr<pubsub::Bytes>> AskAll(std::vector<LocalRequest> requests) override;
 
   // CallOwner.
   void OnRequested(const CallRef& call) override;

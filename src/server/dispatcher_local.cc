@@ -9,24 +9,42 @@ namespace hopgap::server {
 using broker::Actions;
 using broker::CallId;
 
-absl::StatusOr<pubsub::Bytes> Dispatcher::Ask(pubsub::Method method, pubsub::Request request) {
-  // Shared: whoever sets it may still be inside when the waiter has it.
-  const auto answer = std::make_shared<std::promise<absl::StatusOr<pubsub::Bytes>>>();
-  std::future<absl::StatusOr<pubsub::Bytes>> answered = answer->get_future();
-  strand_.Post([this, answer, method, request = std::move(request)]() mutable {
-    const uint64_t id = next_local_++;
-    local_.emplace(id, [answer](absl::Status status, const pubsub::Slices& payload) {
-      if (status.ok()) {
-        answer->set_value(pubsub::Bytes(pubsub::Join(payload)));
-      } else {
-        answer->set_value(std::move(status));
-      }
-    });
-    Actions actions;
-    broker_.OnCall(Now(), CallId{id}, method, std::move(request), actions);
-    Perform(actions);
+namespace {
+
+// What is still to be answered, and who waits for it. Shared: whoever answers
+// last may still be inside when the waiter has gone on.
+struct Asked {
+  std::vector<absl::StatusOr<pubsub::Bytes>> answers;
+  size_t open = 0;
+  std::promise<void> done;
+};
+
+}  // namespace
+
+std::vector<absl::StatusOr<pubsub::Bytes>> Dispatcher::AskAll(std::vector<LocalRequest> requests) {
+  if (requests.empty()) return {};
+  const auto asked = std::make_shared<Asked>();
+  asked->open = requests.size();
+  asked->answers.resize(requests.size(), absl::UnknownError("not answered"));
+  std::future<void> done = asked->done.get_future();
+  strand_.Post([this, asked, requests = std::move(requests)]() mutable {
+    for (size_t i = 0; i < requests.size(); ++i) {
+      const uint64_t id = next_local_++;
+      local_.emplace(id, [asked, i](absl::Status status, const pubsub::Slices& payload) {
+        if (status.ok()) {
+          asked->answers[i] = pubsub::Bytes(pubsub::Join(payload));
+        } else {
+          asked->answers[i] = std::move(status);
+        }
+        if (--asked->open == 0) asked->done.set_value();
+      });
+      Actions actions;
+      broker_.OnCall(Now(), CallId{id}, requests[i].method, std::move(requests[i].request), actions);
+      Perform(actions);
+    }
   });
-  return answered.get();
+  done.wait();
+  return std::move(asked->answers);
 }
 
 bool Dispatcher::ReplyLocally(broker::Action& action) {
