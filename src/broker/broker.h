@@ -15,6 +15,7 @@
 #include "broker/delays.h"
 #include "broker/journal.h"
 #include "broker/lease_failure.h"
+#include "broker/planted.h"
 #include "pubsub/api.h"
 #include "trace/event.h"
 
@@ -86,6 +87,7 @@ class Broker {
     // Called, on the strand, for every id of an exactly-once ack or modack that
     // fails. May not call the broker.
     std::function<void(Instant now, const LeaseFailure& failure)> on_lease_failure;
+    Planted planted = Planted::kNone;             // test-only
   };
 
   // `sink` outlives the broker.
@@ -122,6 +124,7 @@ class Broker {
   void Stop(Instant now, Actions& out);
 
   const Counters& counters() const;
+  struct Census TakeCensus() const;  // census.h; walks over everything
 
  private:
   class Impl;

@@ -22,6 +22,10 @@ void Commits::AfterAwaited(Instant now, Then then, Actions& out) {
   newest->waiting.push_back(std::move(then));
 }
 
+size_t Commits::awaited() const {
+  return static_cast<size_t>(std::count_if(pending_.begin(), pending_.end(), [](const Group& g) { return g.awaited; }));
+}
+
 void Commits::OnPersisted(Instant now, PersistToken token, Actions& out) {
   HOPGAP_CHECK(token <= last_token_, "the journal answered a group that was never given to it");
   while (!pending_.empty() && pending_.front().token <= token) {

@@ -25,6 +25,7 @@ class Commits {
   void OnPersisted(Instant now, PersistToken token, Actions& out);
 
   size_t pending() const { return pending_.size(); }
+  size_t awaited() const;
 
  private:
   struct Group {

@@ -28,6 +28,7 @@ class Held {
     return then;
   }
 
+  size_t size() const { return waiting_.size(); }
   std::optional<Instant> NextDue() const {
     if (waiting_.empty()) return std::nullopt;
     return waiting_.begin()->first.first;

@@ -38,6 +38,7 @@ class Broker::Impl {
   std::optional<Instant> NextDeadline() const;
   void Stop(Instant now, Actions& out);
   const Counters& counters() const { return counters_; }
+  Census TakeCensus() const;
 
  private:
   // broker.cc: calls, time, stop. A reply to a call that was cancelled or answered is dropped.
@@ -138,8 +139,8 @@ class Broker::Impl {
   size_t held_publish_bytes_ = 0;  // of requests that a delay holds before they are in a log
   size_t holds_ = 0;               // calls that have a place in held_, or will
   bool stopping_ = false;
-  absl::flat_hash_map<CallId, Incarnation> calls_;  // without an answer; where a Pull waits (0: it does not)
   size_t waiting_pulls_ = 0;
+  absl::flat_hash_map<CallId, Incarnation> calls_;         // without an answer; where a Pull waits (0: it does not)
   std::deque<std::pair<Instant, CallId>> pull_deadlines_;  // in order: every wait is as long
   absl::flat_hash_map<StreamId, Incarnation> streams_;
   absl::flat_hash_map<StreamId, absl::Status> orphans_;  // subscription gone, last write not done

@@ -113,6 +113,7 @@ class Subscription : public SubscriptionState {
   bool commit_under_way() const { return committing_ > 0 || bound.raising(); }
   const std::deque<Sequence>& awaiting_bound() const { return awaiting_bound_; }
   size_t unacked() const { return deliveries_.size(); }
+  size_t leases() const { return leases_.size(); }
   size_t ack_intervals() const { return acked_.intervals(); }
 
  private:

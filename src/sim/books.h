@@ -1,0 +1,105 @@
+#pragma once
+
+#include <absl/container/flat_hash_map.h>
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/time.h"
+#include "pubsub/api.h"
+
+// What the checkers write down of what crossed the broker's door. Nothing here
+// knows how the broker works inside.
+namespace hopgap::sim {
+
+using MessageId = uint64_t;
+
+// An ack or modack of one id on its way, judged at its arrival.
+struct Asked {
+  bool ack = true;
+  int32_t seconds = 0;
+  Instant arrived;
+  bool may = false;      // OK is a right answer
+  bool must = false;     // ... and the only right one, if nothing else happens
+  bool alone = false;    // no other modack of the id was on its way
+  uint32_t touches = 0;  // of the delivery, when it came
+};
+
+// The newest delivery of one message to one subscription.
+struct DeliveryBook {
+  std::string ack_id;
+  uint64_t stream = 0;   // 0: a pull
+  uint32_t epoch = 0;    // of the broker process that wrote it
+  Instant lease_min;     // certainly leased before it,
+  Instant lease_max;     // certainly not from it on (a restart may add to that)
+  uint32_t touches = 0;  // acks and modacks that may have counted
+  uint32_t modacks_pending = 0;
+  bool ack_came = false, nack_came = false;  // and may have counted
+  bool nacked = false;                       // answered OK
+};
+
+// One message for one subscription.
+struct InboxEntry {
+  std::optional<DeliveryBook> newest;
+  uint32_t deliveries = 0;
+  bool due = false;                  // its publish was answered: it has to come until it is acked
+  bool ack_maybe = false;            // an ack that may have counted came since the newest delivery
+  bool acked = false;                // exactly-once: an ack was answered OK
+  std::string winner;                // ... of this id
+  std::optional<uint32_t> acked_in;  // standard: epoch of an ack that certainly counted
+};
+
+struct SubscriptionBook {
+  pubsub::Subscription value;
+  Instant made;          // when its creation was answered
+  bool leaving = false;  // its deletion came; answered or not
+  bool gone = false;     // its deletion was answered
+  std::map<MessageId, InboxEntry> inbox;
+  absl::flat_hash_map<std::string, MessageId> ids;  // every ack id ever written
+  bool exactly_once() const { return value.enable_exactly_once_delivery; }
+};
+
+// A message that has an id: seen in a delivery or in the answer to its publish.
+struct MessageBook {
+  std::string data, topic, key;
+  bool answered = false;
+  std::optional<uint64_t> bytes_hash;  // as first delivered
+};
+
+// A body that a publisher sent; every body is sent in one request only, which
+// may arrive more than once.
+struct BodyBook {
+  std::string topic;
+  uint32_t arrivals = 0;  // requests with it, refused ones taken off
+  uint32_t ids = 0;       // messages made of it
+};
+
+struct CallBook {
+  pubsub::Method method{};
+  Instant arrived;
+  std::string resource;             // topic or subscription
+  std::vector<std::string> bodies;  // of a publish
+  std::vector<std::pair<std::string, Asked>> asked;
+  int32_t pull_max = 0;
+  pubsub::Subscription subscription;  // of a creation
+};
+
+struct StreamBook {
+  std::string subscription;
+  Duration lease_min{0}, lease_max{0};  // what a delivery may have been leased for
+  int64_t messages_max = 0, bytes_max = 0;
+  bool write_in_flight = false;
+  struct Out {
+    MessageId message;
+    std::string ack_id;
+    size_t bytes;
+  };
+  std::vector<Out> out;                              // written here and not certainly ended
+  std::vector<std::pair<std::string, Asked>> asked;  // exactly-once: awaiting confirmation
+};
+
+}  // namespace hopgap::sim

@@ -1,0 +1,323 @@
+// Deliveries, acks and modacks: what an ack id may do when it comes, and when a
+// message may be delivered again.
+
+#include <algorithm>
+
+#include "base/text.h"
+#include "sim/checkers.h"
+#include "trace/event.h"
+
+namespace hopgap::sim {
+
+namespace {
+constexpr uint32_t kUnclear = ~uint32_t{0};
+}
+
+// ---- what is asked -------------------------------------------------------------------------------------------------
+
+Asked Checkers::Ask(Instant now, SubscriptionBook& subscription, const std::string& id, bool ack, int32_t seconds) {
+  if (log_) log_(now, StrCat("  ", ack ? "ack" : "modack", " ", seconds, " s of ", id));
+  Asked asked{.ack = ack, .seconds = seconds, .arrived = now};
+  const auto known = subscription.ids.find(id);
+  if (known == subscription.ids.end()) return asked;
+  InboxEntry& entry = subscription.inbox[known->second];
+  if (!entry.newest) return asked;
+  if (ack) {
+    AskAck(now, subscription, id, entry, asked);
+  } else {
+    AskModify(now, id, entry, asked);
+  }
+  if (subscription.leaving) asked.must = false;
+  asked.touches = entry.newest->touches;
+  return asked;
+}
+
+void Checkers::AskAck(Instant now, SubscriptionBook& subscription, const std::string& id, InboxEntry& entry,
+                      Asked& asked) {
+  if (entry.acked) {
+    asked.may = asked.must = id == entry.winner;
+    return;
+  }
+  DeliveryBook& newest = *entry.newest;
+  const bool restarted = newest.epoch != epoch_;
+  if (newest.ack_id != id) {
+    // A standard subscription takes a late ack unless somebody has the message now.
+    if (!subscription.exactly_once() && (now >= newest.lease_min || restarted)) entry.ack_maybe = true;
+    return;
+  }
+  asked.may = (now < newest.lease_max && !newest.nacked) || newest.ack_came || restarted;
+  asked.must = now < newest.lease_min && !newest.nack_came;
+  if (!subscription.exactly_once()) {
+    entry.ack_maybe = true;
+    if (restarted) asked.must = false;  // a restart forgets standard leases
+  }
+  if (!asked.may) return;
+  entry.ack_maybe = true;
+  newest.ack_came = true;
+  ++newest.touches;
+}
+
+void Checkers::AskModify(Instant now, const std::string& id, InboxEntry& entry, Asked& asked) {
+  DeliveryBook& newest = *entry.newest;
+  if (entry.acked || newest.ack_id != id) return;
+  const bool restarted = newest.epoch != epoch_;
+  asked.may = (now < newest.lease_max && !newest.nacked) || restarted;
+  asked.must = now < newest.lease_min && !newest.ack_came && !newest.nack_came;
+  if (!asked.may) return;
+  ++newest.touches;
+  asked.alone = newest.modacks_pending++ == 0;
+  if (asked.seconds == 0) {
+    newest.nack_came = true;
+    newest.lease_min = std::min(newest.lease_min, now);
+    return;
+  }
+  const Instant deadline = now + std::chrono::seconds{asked.seconds};
+  newest.lease_min = std::min(newest.lease_min, deadline);
+  newest.lease_max = std::max(newest.lease_max, deadline);
+}
+
+// ---- what is answered ----------------------------------------------------------------------------------------------
+
+void Checkers::Settle(Instant now, SubscriptionBook& subscription, const std::string& id, const Asked& asked,
+                      Outcome outcome) {
+  if (log_) log_(now, StrCat("  ", asked.ack ? "ack" : "modack", " of ", id, " outcome ", static_cast<int>(outcome)));
+  const auto known = subscription.ids.find(id);
+  InboxEntry* entry = known == subscription.ids.end() ? nullptr : &subscription.inbox[known->second];
+  const bool newest = entry != nullptr && entry->newest && entry->newest->ack_id == id;
+  if (newest && !asked.ack && asked.may && entry->newest->modacks_pending > 0) --entry->newest->modacks_pending;
+  if (outcome == Outcome::kUnknown) return;
+  if (!subscription.exactly_once()) {
+    // Any id is answered OK; only what was live for certain has changed.
+    if (newest && asked.must && asked.ack) entry->acked_in = epoch_;
+    if (newest && asked.must && !asked.ack) SettleModify(subscription, id, asked, *entry);
+    return;
+  }
+  const std::string_view what = asked.ack ? "ack" : asked.seconds == 0 ? "nack" : "modack";
+  if (outcome == Outcome::kOk) {
+    ++tally_.acks_ok;
+    if (!asked.may)
+      return Break(now, "only the live id", StrCat(what, " of ", id, " was answered OK: it was not live"));
+    if (asked.ack) return SettleAck(now, subscription, id, *entry);
+    if (newest) SettleModify(subscription, id, asked, *entry);
+    return;
+  }
+  ++tally_.acks_refused;
+  // A modack may wait until the ceiling is raised: something may have come between.
+  const bool still = asked.ack || (newest && entry->newest->touches == asked.touches && now < entry->newest->lease_min);
+  if (asked.must && still) {
+    Break(now, "the live id works", StrCat(what, " of ", id, " was refused: it was live or had acked"));
+  }
+}
+
+void Checkers::SettleAck(Instant now, SubscriptionBook& subscription, const std::string& id, InboxEntry& entry) {
+  if (entry.acked && entry.winner != id) {
+    return Break(now, "acknowledged once", StrCat(id, " acked what ", entry.winner, " had acked"));
+  }
+  if (!entry.acked && entry.newest->ack_id != id) {
+    return Break(now, "acknowledged once",
+                 StrCat("the ack of ", id, " was answered OK after ", entry.newest->ack_id, " was delivered on ",
+                        subscription.value.name));
+  }
+  entry.acked = true;
+  entry.winner = id;
+}
+
+void Checkers::SettleModify(const SubscriptionBook&, const std::string&, const Asked& asked, InboxEntry& entry) {
+  DeliveryBook& newest = *entry.newest;
+  if (asked.seconds == 0) {
+    newest.nacked = true;
+    newest.lease_max = std::min(newest.lease_max, newest.lease_min);
+    return;
+  }
+  if (newest.nack_came || newest.ack_came) return;
+  const Instant deadline = asked.arrived + std::chrono::seconds{asked.seconds};
+  // The last word, and nobody else's was on its way.
+  if (newest.touches != asked.touches || !asked.alone) return;
+  newest.lease_min = newest.lease_max = deadline;
+}
+
+// ---- what is delivered ---------------------------------------------------------------------------------------------
+
+void Checkers::CheckMayDeliver(Instant now, const SubscriptionBook& subscription, const InboxEntry& entry,
+                               const std::string& what) {
+  if (subscription.gone) return Break(now, "resources stay", StrCat(what, " although its subscription was deleted"));
+  if (entry.acked) return Break(now, "acknowledged once", StrCat(what, " although ", entry.winner, " had acked it"));
+  if (entry.acked_in == epoch_) return Break(now, "acknowledged once", StrCat(what, " after its ack, with no restart"));
+  if (!entry.newest) return;
+  const bool leased = subscription.exactly_once() || entry.newest->epoch == epoch_;
+  if (leased && now < entry.newest->lease_min) {
+    const Duration left = entry.newest->lease_min - now;
+    Break(now, "one lease at a time",
+          StrCat(what, " while ", entry.newest->ack_id, " is leased for ", ToMillis(left), " ms more"));
+  }
+}
+
+void Checkers::Deliver(Instant now, SubscriptionBook& subscription, const pubsub::ReceivedMessage& received,
+                       Duration lease_min, Duration lease_max, uint64_t stream) {
+  const std::optional<MessageId> id = ParseNumber<MessageId>(received.message.message_id());
+  if (!id) return Break(now, "wire", "a message without an id");
+  if (log_) {
+    log_(now, StrCat("  message ", *id, " as ", received.ack_id, " on ", subscription.value.name, ", stream ", stream));
+  }
+  MessageBook* message = Identify(now, *id, received.message.data(), subscription.value.topic);
+  if (message == nullptr) return;
+  const uint64_t hash = HashName(received.message.wire().view());
+  if (message->bytes_hash.value_or(hash) != hash) {
+    return Break(now, "one id, one message", StrCat("message ", *id, " changed between deliveries"));
+  }
+  message->bytes_hash = hash;
+  ++tally_.deliveries;
+  InboxEntry& entry = subscription.inbox[*id];
+  if (entry.deliveries++ > 0) ++tally_.redeliveries;
+  CheckMayDeliver(now, subscription, entry, StrCat("message ", *id, " was delivered on ", subscription.value.name));
+  const auto [known, fresh] = subscription.ids.try_emplace(received.ack_id, *id);
+  if (!fresh && (subscription.exactly_once() || known->second != *id)) {
+    return Break(now, "one ack id, one delivery", StrCat("ack id ", received.ack_id, " was given twice"));
+  }
+  entry.newest = DeliveryBook{.ack_id = received.ack_id,
+                              .stream = stream,
+                              .epoch = epoch_,
+                              .lease_min = now + lease_min,
+                              .lease_max = now + lease_max};
+  entry.ack_maybe = false;
+  if (received.message.Attribute(pubsub::kTraceparentAttribute)) {
+    const auto event = written_.find(trace::DeliveryKey(received.ack_id));
+    if (event == written_.end())
+      return Break(now, "spans", StrCat("no event says that ", received.ack_id, " was written"));
+    written_.erase(event);
+  }
+}
+
+// ---- streams -------------------------------------------------------------------------------------------------------
+
+void Checkers::StreamOpened(Instant now, uint64_t id, const pubsub::StreamingPullRequest& first) {
+  if (log_) log_(now, StrCat("stream ", id, " opened on ", first.subscription));
+  StreamBook stream;
+  stream.subscription = first.subscription;
+  stream.lease_min = stream.lease_max = std::chrono::seconds{first.stream_ack_deadline_seconds};
+  stream.messages_max = first.max_outstanding_messages;
+  stream.bytes_max = first.max_outstanding_bytes;
+  streams_[id] = std::move(stream);
+  StreamAsked(now, id, first);
+}
+
+void Checkers::StreamAsked(Instant now, uint64_t id, const pubsub::StreamingPullRequest& request) {
+  const auto found = streams_.find(id);
+  if (found == streams_.end()) return;
+  StreamBook& stream = found->second;
+  if (request.stream_ack_deadline_seconds != 0) {
+    stream.lease_min = stream.lease_max = std::chrono::seconds{request.stream_ack_deadline_seconds};
+  }
+  SubscriptionBook* subscription = Find(stream.subscription);
+  if (subscription == nullptr) return;
+  const auto ask = [&](const std::string& ack_id, bool ack, int32_t seconds) {
+    const Asked asked = Ask(now, *subscription, ack_id, ack, seconds);
+    // A standard subscription confirms nothing: what was live has grown now.
+    if (subscription->exactly_once()) {
+      stream.asked.emplace_back(ack_id, asked);
+    } else {
+      Settle(now, *subscription, ack_id, asked, Outcome::kOk);
+    }
+  };
+  for (const std::string& ack_id : request.ack_ids) ask(ack_id, true, 0);
+  for (size_t i = 0; i < request.modify_deadline_ack_ids.size(); ++i) {
+    ask(request.modify_deadline_ack_ids[i], false, request.modify_deadline_seconds[i]);
+  }
+}
+
+void Checkers::StreamClosed(Instant now, uint64_t id, const absl::Status& status) {
+  if (log_) log_(now, StrCat("stream ", id, " closed: ", status.message()));
+  const auto found = streams_.find(id);
+  if (found == streams_.end()) return;  // it was refused, or is gone
+  if (found->second.write_in_flight) Break(now, "one write at a time", "a stream was closed with a write in flight");
+  const SubscriptionBook* subscription = Find(found->second.subscription);
+  if (status.code() == absl::StatusCode::kNotFound && subscription != nullptr && subscription->made < now &&
+      !subscription->leaving) {
+    Break(now, "resources stay", StrCat(subscription->value.name, " is not found although its creation was answered"));
+  }
+  streams_.erase(found);
+}
+
+void Checkers::StreamGone(Instant now, uint64_t id) {
+  if (log_) log_(now, StrCat("stream ", id, " gone"));
+  streams_.erase(id);
+}
+
+void Checkers::WriteDone(uint64_t id) {
+  const auto found = streams_.find(id);
+  if (found != streams_.end()) found->second.write_in_flight = false;
+}
+
+void Checkers::Wrote(Instant now, uint64_t id, const pubsub::StreamingPullResponse& response) {
+  const auto found = streams_.find(id);
+  if (found == streams_.end()) return Break(now, "one answer", "a write to a stream that is not open");
+  StreamBook& stream = found->second;
+  if (std::exchange(stream.write_in_flight, true)) Break(now, "one write at a time", "a second write on a stream");
+  SubscriptionBook* subscription = Find(stream.subscription);
+  if (subscription == nullptr) return Break(now, "resources stay", "messages from an unknown subscription");
+  if (response.properties.exactly_once_delivery_enabled != subscription->exactly_once()) {
+    Break(now, "wire", "a response says the wrong kind of subscription");
+  }
+  if (response.received_messages.size() > per_response_max_) {
+    Break(now, "limits", StrCat(response.received_messages.size(), " messages in one response"));
+  }
+  Confirm(now, *subscription, stream, true, response.acknowledge_confirmation);
+  Confirm(now, *subscription, stream, false, response.modify_ack_deadline_confirmation);
+  for (const pubsub::ReceivedMessage& message : response.received_messages) {
+    Deliver(now, *subscription, message, stream.lease_min, stream.lease_max, id);
+  }
+  CheckCredit(now, stream, *subscription, response);
+}
+
+void Checkers::Confirm(Instant now, SubscriptionBook& subscription, StreamBook& stream, bool ack,
+                       const pubsub::Confirmation& confirmation) {
+  const auto settle = [&](const std::vector<std::string>& ids, Outcome outcome) {
+    for (const std::string& id : ids) {
+      const auto asked = std::find_if(stream.asked.begin(), stream.asked.end(),
+                                      [&](const auto& a) { return a.first == id && a.second.ack == ack; });
+      if (asked == stream.asked.end()) return Break(now, "one answer", StrCat(id, " is confirmed, but nobody asked"));
+      // Asked more than once, it does not say which: each gets the widest judgement.
+      for (auto other = asked + 1; other != stream.asked.end(); ++other) {
+        if (other->first != id || other->second.ack != ack) continue;
+        for (Asked* one : {&asked->second, &other->second}) one->touches = kUnclear;
+        asked->second.may = other->second.may = asked->second.may || other->second.may;
+        asked->second.must = other->second.must = asked->second.must && other->second.must;
+      }
+      const Asked judged = asked->second;
+      stream.asked.erase(asked);
+      Settle(now, subscription, id, judged, outcome);
+    }
+  };
+  settle(confirmation.ack_ids, Outcome::kOk);
+  settle(confirmation.invalid_ack_ids, Outcome::kPermanent);
+  settle(confirmation.unordered_ack_ids, Outcome::kUnknown);
+  settle(confirmation.temporary_failed_ack_ids, Outcome::kUnknown);
+}
+
+// What certainly is outstanding on the stream stays within what it asked for.
+void Checkers::CheckCredit(Instant now, StreamBook& stream, SubscriptionBook& subscription,
+                           const pubsub::StreamingPullResponse& response) {
+  if (response.received_messages.empty() || (stream.messages_max <= 0 && stream.bytes_max <= 0)) return;
+  for (const pubsub::ReceivedMessage& message : response.received_messages) {
+    stream.out.push_back({ParseNumber<MessageId>(message.message.message_id()).value_or(0), message.ack_id,
+                          message.message.wire_size()});
+  }
+  std::erase_if(stream.out, [&](const StreamBook::Out& out) {
+    const InboxEntry& entry = subscription.inbox[out.message];
+    const bool newest = entry.newest && entry.newest->ack_id == out.ack_id;
+    return !newest || entry.acked || entry.newest->ack_came || entry.newest->nack_came ||
+           now >= entry.newest->lease_min;
+  });
+  int64_t bytes = 0;
+  for (const StreamBook::Out& out : stream.out) bytes += static_cast<int64_t>(out.bytes);
+  const auto count = static_cast<int64_t>(stream.out.size());
+  if (stream.messages_max > 0 && count > stream.messages_max) {
+    Break(now, "flow control", StrCat(count, " messages out on a stream that asked for ", stream.messages_max));
+  }
+  // The last one may cross it.
+  if (stream.bytes_max > 0 && count > 0 && bytes - static_cast<int64_t>(stream.out.back().bytes) >= stream.bytes_max) {
+    Break(now, "flow control", StrCat(bytes, " bytes out on a stream that asked for ", stream.bytes_max));
+  }
+}
+
+}  // namespace hopgap::sim
