@@ -238,6 +238,7 @@ void Broker::Impl::AckStandard(Instant now, Subscription& subscription, LeaseReq
     if (delivery == nullptr || delivery->state == Delivery::State::kDeadLettering) continue;
     const bool leased = delivery->state == Delivery::State::kLeased;
     if (item.state != IdState::kLive && leased) continue;
+    if (Has(Planted::kAckForgotten) && item.id->generation > 1) continue;
     if (subscription.InOrder(sequence)) {
       subscription.Finish(sequence, item.id->generation, Subscription::End::kAcked, record.deliveries);
     } else if (leased) {
@@ -263,7 +264,9 @@ void Broker::Impl::AckExactlyOnce(Instant now, Subscription& subscription, const
       record.deliveries.push_back({item.id->sequence, item.id->generation});
     } else {
       const bool repeat = item.id && (item.state == IdState::kAckedByThis || item.state == IdState::kAckPending);
-      if (!repeat) Fail(now, subscription, *request, item);
+      if (Has(Planted::kExpiredIdAnsweredOk) && item.state == IdState::kEnded) continue;
+      const bool refused = Has(Planted::kRepeatedAckRefused) && item.state == IdState::kAckedByThis;
+      if (!repeat || refused) Fail(now, subscription, *request, item);
     }
   }
   const std::vector<AckedDelivery> acked = record.deliveries;
@@ -286,6 +289,9 @@ void Broker::Impl::AckExactlyOnce(Instant now, Subscription& subscription, const
   };
   const bool waits_for_another = std::any_of(request->items.begin(), request->items.end(),
                                              [](const auto& item) { return item.state == IdState::kAckPending; });
+  if (Has(Planted::kAckAnsweredBeforeCommit) && !acked.empty()) {
+    return commits_.Persist({std::move(record)}, nullptr, out), then(now, out);
+  }
   if (!record.deliveries.empty()) return commits_.Persist({std::move(record)}, then, out);
   if (waits_for_another) return commits_.AfterAwaited(now, then, out);
   then(now, out);
@@ -341,6 +347,7 @@ void Broker::Impl::Fail(Instant now, Subscription& subscription, const LeaseRequ
 
 // Counted from when the request was read, also when it waited since.
 void Broker::Impl::Extend(Instant now, Subscription& subscription, LeaseRequest& request) {
+  if (Has(Planted::kExtensionIgnored)) return;
   const Instant deadline = request.read + std::chrono::seconds{request.seconds};
   for (LeaseRequest::Item& item : request.items) {
     if (!Live(item)) continue;
@@ -383,7 +390,7 @@ void Broker::Impl::ExtendAboveCeiling(Instant now, Subscription& subscription, c
 // Beside a failure no nack of a call is applied: the answer lists it as
 // transient, and its repeat would find the lease ended by itself.
 void Broker::Impl::Nack(Instant now, Subscription& subscription, LeaseRequest& request, Actions& out) {
-  if (request.call && request.AnyFailed()) return;
+  if ((request.call && request.AnyFailed()) || Has(Planted::kNackKeepsLease)) return;
   Nacked record{.subscription = subscription.id, .deliveries = {}};
   for (const LeaseRequest::Item& item : request.items) {
     if (!Live(item) || subscription.Find(item.id->sequence)->state != Delivery::State::kLeased) continue;
@@ -423,7 +430,7 @@ void Broker::Impl::Applied(Instant now, const SharedRequest& request, Actions& o
 }
 
 void Broker::Impl::Answer(Instant now, const LeaseRequest& request, Actions& out) {
-  if (request.added > Duration{0}) --holds_;
+  if (request.added > Duration{0} && !Has(Planted::kHoldPlaceLeaked)) --holds_;
   TraceAll(now, request, request.ack ? What::kAckReplied : What::kLeaseReplied, 0);
   if (!request.call) return Confirm(request, out);
   if (!request.AnyFailed()) return Reply(*request.call, pubsub::Slices{}, out);

@@ -74,6 +74,7 @@ void Broker::Impl::Admin::Run(pubsub::Method method, pubsub::Request request) {
 
 void Broker::Impl::Admin::Persist(std::vector<Record> records, std::string answer) {
   Impl& impl = impl_;
+  if (impl.Has(Planted::kChangeAnsweredBeforeCommit)) impl.Reply(call_, Slices{Bytes(answer)}, out_);
   impl.commits_.Persist(
       records,
       [&impl, call = call_, answer = std::move(answer)](Instant, Actions& then) {

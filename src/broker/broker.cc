@@ -178,6 +178,7 @@ void Broker::Impl::AnswerDuePull(Actions& out) {
   std::deque<WaitingPull>& pulls = catalog_.FindSubscription(calls_[call])->pulls;
   std::erase_if(pulls, [call](const WaitingPull& pull) { return pull.call == call; });
   --waiting_pulls_;
+  if (Has(Planted::kPullNeverAnswered)) calls_.erase(call);
   Reply(call, pubsub::EncodePullResponse({}), out);
   DropStalePullDeadlines();
 }
@@ -203,7 +204,7 @@ void Broker::Impl::Stop(Instant now, Actions& out) {
     waiting_pulls_ -= subscription->pulls.size();
     subscription->pulls.clear();
     CloseAllStreams(*subscription, Stopping(), out);
-    if (!subscription->exactly_once()) continue;
+    if (!subscription->exactly_once() || Has(Planted::kCleanStopForgetsLeases)) continue;
     subscription->ForEachLease(now, [&](const AckedDelivery& delivery, Duration remaining) {
       clean.leases.push_back({subscription->id, delivery, remaining});
     });

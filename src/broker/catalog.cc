@@ -124,6 +124,7 @@ absl::Status Catalog::AddSubscription(Incarnation id, pubsub::Subscription value
   subscription->project = project;
   subscription->place = *place;
   subscription->delays = DelaysFor(project);
+  subscription->planted = options_.planted;
   (subscription->value.detached ? topic.detached : topic.subscriptions).push_back(subscription.get());
   subscriptions_.emplace(id, std::move(subscription));
   return absl::OkStatus();

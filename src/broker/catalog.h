@@ -111,6 +111,7 @@ class Catalog {
   absl::StatusOr<Page> ListTopicSnapshots(const Topic& topic, int32_t page_size, std::string_view token) const;
 
   size_t retained_bytes() const { return retained_; }
+  Planted planted() const { return options_.planted; }
 
  private:
   using Names = std::map<std::string, Incarnation, std::less<>>;

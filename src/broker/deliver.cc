@@ -50,6 +50,7 @@ void Broker::Impl::Pull(Instant now, CallId call, const pubsub::PullRequest& req
 // held is let go. Every look at a lease comes after it, and Dispatch() too.
 void Broker::Impl::Advance(Instant now, Subscription& subscription) {
   for (const LeaseTable::Expired& lease : subscription.TakeExpired(now)) {
+    if (Has(Planted::kExpiredForgotten)) continue;
     Return(now, subscription, lease.id, LeaseEnd::kExpired, lease.deadline);
   }
   subscription.ReleaseDelayed(now);
@@ -174,15 +175,16 @@ void Broker::Impl::ServeStreams(Instant now, Subscription& subscription, Actions
 bool Broker::Impl::WriteMessages(Instant now, Subscription& subscription, Stream& stream, size_t share, bool alone,
                                  Actions& out) {
   Subscription::TakeLimits limits{.count = share,
-                                  .messages_max = options_.messages_per_response_max,
+                                  .messages_max = Has(Planted::kResponseLimitIgnored) ? size_t{1000}
+                                                                                      : options_.messages_per_response_max,
                                   .bytes_max = std::numeric_limits<int64_t>::max(),
                                   .response_bytes_max = options_.bytes_per_response_max,
                                   .stream = stream.id,
                                   .spare = !alone};
-  if (stream.messages_max > 0) {
+  if (stream.messages_max > 0 && !Has(Planted::kMessageCreditIgnored)) {
     limits.messages_max = std::min(limits.messages_max, static_cast<size_t>(stream.messages_max - stream.messages));
   }
-  if (stream.bytes_max > 0) limits.bytes_max = stream.bytes_max - stream.bytes;
+  if (stream.bytes_max > 0 && !Has(Planted::kByteCreditIgnored)) limits.bytes_max = stream.bytes_max - stream.bytes;
   const std::vector<Sequence> taken = subscription.TakeReady(limits);
   if (taken.empty()) return false;
 
@@ -229,6 +231,10 @@ void Broker::Impl::JournalAhead(Instant now, Subscription& subscription, Actions
   if (!subscription.exactly_once() || !subscription.Wants()) return;
   if (subscription.awaits_generation() && subscription.ready() < kGenerationsPerGroup) {
     const std::vector<AckedDelivery> next = subscription.TakeAwaitingGeneration(kGenerationsPerGroup);
+    if (Has(Planted::kGenerationNotAwaited)) {
+      commits_.Persist({Redelivered{.subscription = subscription.id, .deliveries = next}}, nullptr, out);
+      return subscription.OnGenerations(next), Dispatch(now, subscription, out);
+    }
     commits_.Persist(
         {Redelivered{.subscription = subscription.id, .deliveries = next}},
         [this, id = subscription.id, next](Instant at, Actions& then) {
@@ -246,6 +252,7 @@ void Broker::Impl::JournalAhead(Instant now, Subscription& subscription, Actions
   const auto prefix = static_cast<std::ptrdiff_t>(std::min(waiting.size(), options_.messages_per_response_max));
   const Sequence needed = *std::max_element(waiting.begin(), waiting.begin() + prefix) + 1;
   const Sequence raised = bound.Raise(needed, now);
+  if (Has(Planted::kBoundNotRaised)) return subscription.OnBoundDurable(raised), Dispatch(now, subscription, out);
   commits_.Persist(
       {SendBoundRaised{.subscription = subscription.id, .bound = raised}},
       [this, id = subscription.id, raised](Instant at, Actions& then) {
@@ -277,6 +284,7 @@ void Broker::Impl::EnsureCeiling(Subscription& subscription, Duration length, Ac
   if (!subscription.exactly_once() || length <= subscription.ceiling) return;
   const Duration raised = std::max(length, subscription.ceiling_floor);
   subscription.ceiling = raised;
+  if (Has(Planted::kCeilingNotRaised)) return void(subscription.ceiling_durable = raised);
   commits_.Persist(
       {LeaseCeilingRaised{.subscription = subscription.id, .ceiling = raised}},
       [this, id = subscription.id, raised](Instant at, Actions& then) {

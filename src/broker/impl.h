@@ -41,6 +41,8 @@ class Broker::Impl {
   Census TakeCensus() const;
 
  private:
+  bool Has(Planted bug) const { return options_.planted == bug; }
+
   // broker.cc: calls, time, stop. A reply to a call that was cancelled or answered is dropped.
   void Reply(CallId call, absl::Status status, Actions& out);
   void Reply(CallId call, pubsub::Slices payload, Actions& out);

@@ -9,6 +9,44 @@ namespace hopgap::broker {
 // that no checker watches any more is noticed.
 enum class Planted : uint8_t {
   kNone,
+  // Durability.
+  kPublishAnsweredBeforeCommit,
+  kDeliveredBeforeCommit,
+  kAckAnsweredBeforeCommit,
+  kChangeAnsweredBeforeCommit,
+  kGenerationNotAwaited,
+  kBoundNotRaised,
+  kCeilingNotRaised,
+  // Restart.
+  kHoldSkipped,
+  kHoldTooShort,
+  kAckForgottenOnReplay,
+  kGenerationForgottenOnReplay,
+  kMessageIdsStartAgain,
+  kCleanStopForgetsLeases,
+  kCleanStopNeverVoid,
+  // Leases and ids.
+  kLeaseTooShort,
+  kExtensionIgnored,
+  kExpiredForgotten,
+  kNackKeepsLease,
+  kStaleIdAccepted,
+  kExpiredIdAnsweredOk,
+  kGenerationReused,
+  kRepeatedAckRefused,
+  kAckForgotten,
+  // Streams and pulls.
+  kCreditLeakedOnAck,
+  kCreditLeakedOnExpiry,
+  kMessageCreditIgnored,
+  kByteCreditIgnored,
+  kResponseLimitIgnored,
+  kGateStaysShut,
+  kTwoWritesInFlight,
+  kConfirmationLost,
+  kPullNeverAnswered,
+  kHoldPlaceLeaked,
+  kEnd,  // how many there are
 };
 
 }  // namespace hopgap::broker

@@ -176,7 +176,11 @@ void Broker::Impl::Append(Instant now, const std::shared_ptr<PendingPublish>& pu
   publish->raises = RaiseBounds(now, *topic);
   std::vector<Record> records;
   records.emplace_back(std::move(record));
-  records.insert(records.end(), publish->raises.begin(), publish->raises.end());
+  if (!Has(Planted::kBoundNotRaised)) records.insert(records.end(), publish->raises.begin(), publish->raises.end());
+  if (Has(Planted::kPublishAnsweredBeforeCommit)) FinishPublish(now, *publish, out), publish->holds = false;
+  if (Has(Planted::kDeliveredBeforeCommit)) {
+    OnLogged(now, publish->topic, publish->first, publish->names.size(), publish->raises, out);
+  }
   commits_.Persist(
       records, [this, publish](Instant at, Actions& then) { OnPublished(at, publish, then); }, out);
 }

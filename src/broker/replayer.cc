@@ -23,7 +23,7 @@ absl::Status CannotBe(std::string_view what, Incarnation id, std::string_view ve
 absl::Status Replayer::Apply(const pubsub::Bytes& wire) {
   absl::StatusOr<Record> record = DecodeRecord(wire);
   if (!record.ok()) return record.status();
-  clean_stop_.reset();
+  if (catalog_.planted() != Planted::kCleanStopNeverVoid) clean_stop_.reset();
   return std::visit([this](auto& r) { return Apply(r); }, *record);
 }
 
@@ -90,7 +90,8 @@ absl::Status Replayer::Apply(Published& record) {
       return absl::DataLossError("journal: a message without a decimal message_id");
     }
     logged.id = *id;
-    next_message_id_ = std::max(next_message_id_, logged.id + 1);
+    if (catalog_.planted() != Planted::kMessageIdsStartAgain)
+      next_message_id_ = std::max(next_message_id_, logged.id + 1);
     logged.key = KeyOf(message);
     logged.draw = DrawKeyFor(message.Attribute(pubsub::kDrawAttribute), topic->value.name, topic->arrivals++);
     logged.message = std::move(message);

@@ -152,6 +152,7 @@ void Broker::Impl::Confirm(const LeaseRequest& request, Actions& out) {
   if (stream == nullptr || !request.exactly_once) return;
   pubsub::Confirmation& confirmation = request.ack ? stream->acks : stream->modacks;
   for (const LeaseRequest::Item& item : request.items) {
+    if (Has(Planted::kConfirmationLost) && !request.ack) continue;
     std::vector<std::string>& list = item.unordered ? confirmation.unordered_ack_ids
                                      : item.failed  ? confirmation.invalid_ack_ids
                                                     : confirmation.ack_ids;
@@ -264,7 +265,7 @@ void Broker::Impl::Write(Subscription& subscription, Stream& stream, std::vector
   response.properties.message_ordering_enabled = subscription.ordered();
   stream.told_exactly_once = subscription.exactly_once();
   stream.owes_response = false;
-  stream.write_in_flight = true;
+  stream.write_in_flight = !Has(Planted::kTwoWritesInFlight);
   out.push_back({.kind = Action::Kind::kWrite, .stream = stream.id, .payload = pubsub::Encode(response)});
 }
 

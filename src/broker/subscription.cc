@@ -70,7 +70,7 @@ std::vector<LeaseTable::Expired> Subscription::TakeExpired(Instant now) {
   std::vector<LeaseTable::Expired> expired = leases_.TakeExpired(now);
   for (const LeaseTable::Expired& lease : expired) {
     Delivery& delivery = *Find(lease.id);
-    FreeCredit(delivery);
+    if (planted != Planted::kCreditLeakedOnExpiry) FreeCredit(delivery);
     delivery.state = State::kReturning;
   }
   return expired;
@@ -96,11 +96,11 @@ void Subscription::CloseStream(StreamId stream) {
 void Subscription::FreeCredit(Delivery& delivery) {
   if (!delivery.stream) return;
   streams.Free(*delivery.stream, delivery.bytes);
-  streams.OpenGate(*delivery.stream, delivery.response);
+  if (planted != Planted::kGateStaysShut) streams.OpenGate(*delivery.stream, delivery.response);
 }
 
 void Subscription::NoteReceipt(Delivery& delivery) {
-  if (delivery.stream) streams.OpenGate(*delivery.stream, delivery.response);
+  if (delivery.stream && planted != Planted::kGateStaysShut) streams.OpenGate(*delivery.stream, delivery.response);
 }
 
 Generation Subscription::StartLease(Sequence sequence, Instant now, Duration length, std::optional<StreamId> stream,
@@ -119,7 +119,7 @@ Generation Subscription::StartLease(Sequence sequence, Instant now, Duration len
   delivery.held_after_restart = false;
   delivery.stream = stream;
   delivery.response = response;
-  leases_.Grant(sequence, now, length);
+  leases_.Grant(sequence, now, planted == Planted::kLeaseTooShort ? length / 2 : length);
   return delivery.generation;
 }
 
@@ -132,7 +132,7 @@ Subscription::IdState Subscription::Classify(const AckId& ack, Instant now) {
     return won == ack.generation ? IdState::kAckedByThis : IdState::kUnknown;
   }
   if (delivery->state == State::kUncommitted) return IdState::kUnknown;
-  if (ack.generation != delivery->generation) return IdState::kSuperseded;
+  if (ack.generation != delivery->generation && planted != Planted::kStaleIdAccepted) return IdState::kSuperseded;
   if (delivery->state == State::kAckPending) return IdState::kAckPending;
   if (delivery->state != State::kLeased || !leases_.DeadlineOf(ack.sequence, now)) return IdState::kEnded;
   return IdState::kLive;
@@ -173,7 +173,8 @@ std::optional<Sequence> Subscription::FinishOne(Sequence sequence, Generation ge
   if (delivery.state == State::kLeased) {
     HOPGAP_CHECK(leases_.End(sequence, kLongAgo).ok(), "acked what is not leased");
   }
-  if (delivery.state == State::kLeased || delivery.state == State::kAckPending) FreeCredit(delivery);
+  const bool counted = delivery.state == State::kLeased || delivery.state == State::kAckPending;
+  if (counted && planted != Planted::kCreditLeakedOnAck) FreeCredit(delivery);
   if (delivery.returned) returned_.erase(sequence);
   const std::optional<Sequence> next = ready_.Leave(sequence, delivery);
   deliveries_.Remove(sequence);
@@ -210,7 +211,7 @@ std::vector<AckedDelivery> Subscription::TakeAwaitingGeneration(size_t count) {
     Delivery* delivery = Find(sequence);
     if (delivery == nullptr || delivery->state != State::kAwaitsGeneration) continue;
     delivery->state = State::kCommitting;
-    taken.push_back({sequence, delivery->generation + 1});
+    taken.push_back({sequence, delivery->generation + (planted == Planted::kGenerationReused ? 0 : 1)});
   }
   committing_ += taken.size();
   return taken;
@@ -294,6 +295,7 @@ void Subscription::ReleaseAll() {
 void Subscription::ReplayAck(const AckedDelivery& delivery) {
   // A prefix of the journal may hold an ack twice only by a fault of ours; an
   // ack of what is finished changes nothing either way.
+  if (planted == Planted::kAckForgottenOnReplay) return;
   if (Find(delivery.sequence) != nullptr) FinishOne(delivery.sequence, delivery.generation, End::kAcked);
 }
 
@@ -309,6 +311,7 @@ void Subscription::ReplayFailures(const AckedDelivery& failed) {
 }
 
 void Subscription::ReplayGeneration(const AckedDelivery& next) {
+  if (planted == Planted::kGenerationForgottenOnReplay) return;
   if (Delivery* delivery = Find(next.sequence)) delivery->generation = std::max(delivery->generation, next.generation);
 }
 
@@ -343,12 +346,13 @@ void Subscription::Restore(Instant now, const std::vector<CleanStop::Lease>* cle
     delivery.generation = std::max<Generation>(delivery.generation, 1);
     const auto lease = held.find(sequence);
     const Duration length = clean == nullptr ? ceiling : lease == held.end() ? Duration{0} : lease->second;
-    const bool held_no_more = length <= Duration{0} || delivery.nacked == delivery.generation;
+    const bool held_no_more =
+        length <= Duration{0} || delivery.nacked == delivery.generation || planted == Planted::kHoldSkipped;
     // What was sent after a message of its key that came back, came back with it.
     if (held_no_more || !ready_.Hold(sequence, delivery)) return MakeReady(sequence, delivery);
     delivery.state = State::kLeased;
     delivery.held_after_restart = true;
-    leases_.Grant(sequence, now, length);
+    leases_.Grant(sequence, now, planted == Planted::kHoldTooShort ? length / 4 : length);
   });
 }
 

@@ -12,6 +12,7 @@
 #include "broker/delivery.h"
 #include "broker/interval_set.h"
 #include "broker/lease_table.h"
+#include "broker/planted.h"
 #include "broker/ready_queue.h"
 #include "broker/send_bound.h"
 #include "broker/stream_set.h"
@@ -64,6 +65,7 @@ class SubscriptionState {
   std::string project;
   uint16_t place = 0;  // in the event sink
   const Delays* delays = nullptr;
+  Planted planted = Planted::kNone;
   SendBound bound;
   Duration ceiling;  // L, as it will be once all is durable
   Duration ceiling_durable;

@@ -203,6 +203,10 @@ void Checkers::Quiet(Instant now, const broker::Census& census) {
     if (call.method == Method::kPull) continue;  // it may wait
     Break(now, "one answer", StrCat("a call of method ", static_cast<int>(call.method), " was never answered"));
   }
+  for (const auto& [id, stream] : streams_) {
+    if (!stream.asked.empty())
+      Break(now, "one answer", StrCat("nothing on a stream said what became of ", stream.asked[0].first));
+  }
   for (const auto& [name, subscription] : subscriptions_) {
     if (!subscription.leaving) CheckDrained(now, subscription);
   }

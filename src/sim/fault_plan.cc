@@ -121,7 +121,7 @@ FaultPlan DrawFaultPlan(uint64_t seed) {
   DrawDisk(disk, plan);
   DrawBroker(shape, plan);
   plan.chaos = shape.Between(20s, 180s);
-  if (shape.Chance(300)) plan.admin_about_every = shape.Between(3s, 40s);
+  if (shape.Chance(400)) plan.admin_about_every = shape.Between(3s, 40s);
   const uint64_t topics = shape.Between(1, 2), subscriptions = shape.Between(1, 3);
   for (uint64_t i = 0; i < topics; ++i) {
     plan.topics.push_back({.name = StrCat("projects/p/topics/top", i), .labels = {}, .unknown = {}});

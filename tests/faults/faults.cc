@@ -11,6 +11,7 @@
 #include "base/system_clock.h"
 #include "base/text.h"
 #include "sim/fault_world.h"
+#include "sim/planted_bugs.h"
 
 namespace hopgap {
 namespace {
@@ -19,7 +20,8 @@ struct Arguments {
   uint64_t first = 1, seeds = 1000;
   uint64_t seconds = 0;  // > 0: until then, whatever `seeds`
   bool one = false;      // a single seed: say what it was
-  bool log = false;      // print what crosses the broker's door
+  broker::Planted planted = broker::Planted::kNone;
+  bool log = false;  // print what crosses the broker's door
 };
 
 char g_replay[64];  // for the handler of a failed check
@@ -36,6 +38,13 @@ std::optional<Arguments> Parse(int argc, char** argv) {
   Arguments arguments;
   for (int i = 1; i + 1 < argc; i += 2) {
     const std::string_view name = argv[i];
+    if (name == "--planted") {
+      for (const sim::PlantedBug& planted : sim::kPlantedBugs) {
+        if (planted.name == argv[i + 1]) arguments.planted = planted.bug;
+      }
+      if (arguments.planted == broker::Planted::kNone) return std::nullopt;
+      continue;
+    }
     const std::optional<uint64_t> value = ParseNumber<uint64_t>(argv[i + 1]);
     if (!value) return std::nullopt;
     if (name == "--seed") {
@@ -92,7 +101,7 @@ int Main(int argc, char** argv) {
   };
   for (uint64_t seed = arguments->first; goes_on(); ++seed) {
     std::snprintf(g_replay, sizeof g_replay, "%llu", static_cast<unsigned long long>(seed));
-    sim::FaultOptions options{.seed = seed, .log = {}};
+    sim::FaultOptions options{.seed = seed, .planted = arguments->planted, .log = {}};
     if (arguments->log) {
       options.log = [](Instant now, const std::string& line) {
         std::printf("%12.6f %s\n", ToMillis(now - Instant{}) / 1e3, line.c_str());

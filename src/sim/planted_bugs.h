@@ -1,0 +1,54 @@
+#pragma once
+
+#include <array>
+#include <string_view>
+
+#include "broker/planted.h"
+
+namespace hopgap::sim {
+
+struct PlantedBug {
+  broker::Planted bug;
+  std::string_view name;
+};
+
+using broker::Planted;
+inline constexpr PlantedBug kPlantedBugs[] = {
+    {Planted::kPublishAnsweredBeforeCommit, "PublishAnsweredBeforeCommit"},
+    {Planted::kDeliveredBeforeCommit, "DeliveredBeforeCommit"},
+    {Planted::kAckAnsweredBeforeCommit, "AckAnsweredBeforeCommit"},
+    {Planted::kChangeAnsweredBeforeCommit, "ChangeAnsweredBeforeCommit"},
+    {Planted::kGenerationNotAwaited, "GenerationNotAwaited"},
+    {Planted::kBoundNotRaised, "BoundNotRaised"},
+    {Planted::kCeilingNotRaised, "CeilingNotRaised"},
+    {Planted::kHoldSkipped, "HoldSkipped"},
+    {Planted::kHoldTooShort, "HoldTooShort"},
+    {Planted::kAckForgottenOnReplay, "AckForgottenOnReplay"},
+    {Planted::kGenerationForgottenOnReplay, "GenerationForgottenOnReplay"},
+    {Planted::kMessageIdsStartAgain, "MessageIdsStartAgain"},
+    {Planted::kCleanStopForgetsLeases, "CleanStopForgetsLeases"},
+    {Planted::kCleanStopNeverVoid, "CleanStopNeverVoid"},
+    {Planted::kLeaseTooShort, "LeaseTooShort"},
+    {Planted::kExtensionIgnored, "ExtensionIgnored"},
+    {Planted::kExpiredForgotten, "ExpiredForgotten"},
+    {Planted::kNackKeepsLease, "NackKeepsLease"},
+    {Planted::kStaleIdAccepted, "StaleIdAccepted"},
+    {Planted::kExpiredIdAnsweredOk, "ExpiredIdAnsweredOk"},
+    {Planted::kGenerationReused, "GenerationReused"},
+    {Planted::kRepeatedAckRefused, "RepeatedAckRefused"},
+    {Planted::kAckForgotten, "AckForgotten"},
+    {Planted::kCreditLeakedOnAck, "CreditLeakedOnAck"},
+    {Planted::kCreditLeakedOnExpiry, "CreditLeakedOnExpiry"},
+    {Planted::kMessageCreditIgnored, "MessageCreditIgnored"},
+    {Planted::kByteCreditIgnored, "ByteCreditIgnored"},
+    {Planted::kResponseLimitIgnored, "ResponseLimitIgnored"},
+    {Planted::kGateStaysShut, "GateStaysShut"},
+    {Planted::kTwoWritesInFlight, "TwoWritesInFlight"},
+    {Planted::kConfirmationLost, "ConfirmationLost"},
+    {Planted::kPullNeverAnswered, "PullNeverAnswered"},
+    {Planted::kHoldPlaceLeaked, "HoldPlaceLeaked"},
+};
+// None is left out.
+static_assert(std::size(kPlantedBugs) == static_cast<size_t>(Planted::kEnd) - 1);
+
+}  // namespace hopgap::sim
