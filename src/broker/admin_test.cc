@@ -235,5 +235,24 @@ TEST_F(AdminTest, PlacesAreLimited) {
   EXPECT_TRUE(make("top7").ok()) << "an old name still has its place";
 }
 
+// Else a crash could take back what a second caller was told.
+TEST_F(AdminTest, WhoFindsItDoneHearsSoOnceItIsDurable) {
+  world_.journal_waits = true;
+  pubsub::CreateTopicRequest create;
+  create.topic.name = World::Topic("top");
+  const CallId made = world_.Start(Method::kCreateTopic, create), again = world_.Start(Method::kCreateTopic, create);
+  EXPECT_FALSE(world_.Answered(made));
+  EXPECT_FALSE(world_.Answered(again));
+  world_.PersistAll();
+  EXPECT_THAT(world_.Await(made).status, HasCode(kOk));
+  EXPECT_THAT(world_.Await(again).status, HasCode(absl::StatusCode::kAlreadyExists));
+
+  world_.Start(Method::kDeleteTopic, pubsub::NameRequest{World::Topic("top")});
+  const CallId late = world_.Start(Method::kDeleteTopic, pubsub::NameRequest{World::Topic("top")});
+  EXPECT_FALSE(world_.Answered(late));
+  world_.PersistAll();
+  EXPECT_THAT(world_.Await(late).status, HasCode(kNotFound));
+}
+
 }  // namespace
 }  // namespace hopgap::broker

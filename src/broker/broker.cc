@@ -107,8 +107,14 @@ void Broker::Impl::ReplyWithDetails(CallId call, absl::Status status, std::strin
       {.kind = Action::Kind::kReply, .call = call, .status = std::move(status), .details = std::move(details)});
 }
 
+// An answer that tells of a resource made or deleted waits until that is
+// durable, whoever did it: a crash would take it back.
 void Broker::Impl::Reply(CallId call, absl::Status status, Actions& out) {
-  ReplyWithDetails(call, std::move(status), {}, out);
+  if (!absl::IsNotFound(status) && !absl::IsAlreadyExists(status)) {
+    return ReplyWithDetails(call, std::move(status), {}, out);
+  }
+  const auto answer = [this, call, status](Instant, Actions& then) { ReplyWithDetails(call, status, {}, then); };
+  commits_.AfterAwaited(Instant{}, answer, out);
 }
 
 void Broker::Impl::Reply(CallId call, pubsub::Slices payload, Actions& out) {

@@ -118,7 +118,8 @@ class SimpleSubscriber final : public Client {
   // ---- acks and modacks ----
   void Ack(const std::string& id, int attempt) {
     const auto again = [this, id, attempt] {
-      if (attempt < 30) After(dice_.Between(100ms, 5s), [this, id, attempt] { Ack(id, attempt + 1); });
+      if (attempt < 30)
+        After(net_.calm() ? Duration{100ms} : dice_.Between(100ms, 5s), [this, id, attempt] { Ack(id, attempt + 1); });
     };
     if (its_.acks_on_stream && stream_ != 0) {
       pubsub::StreamingPullRequest request;
@@ -127,7 +128,7 @@ class SimpleSubscriber final : public Client {
       // Without its confirmation in time it goes again; a standard one is sent once.
       if (!exactly_once_) return;
       waiting_.push_back(id);
-      return After(5s, [this, id, again] {
+      return After(net_.calm() ? Duration{500ms} : Duration{5s}, [this, id, again] {
         if (std::erase(waiting_, id) > 0) again();
       });
     }
