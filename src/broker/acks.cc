@@ -255,7 +255,7 @@ void Broker::Impl::AckExactlyOnce(Instant now, Subscription& subscription, const
       Delivery& delivery = *subscription.Find(item.id->sequence);
       subscription.NoteReceipt(delivery);
       if (delivery.state == Delivery::State::kAckPending) continue;  // twice in this request
-      item.unordered = !subscription.InOrder(item.id->sequence);
+      item.unordered = !subscription.InOrder(item.id->sequence) && !Has(Planted::kAckedOutOfOrder);
       if (item.unordered) {
         Fail(now, subscription, *request, item);
         continue;

@@ -113,6 +113,7 @@ void Broker::Impl::Reply(CallId call, absl::Status status, Actions& out) {
   if (!absl::IsNotFound(status) && !absl::IsAlreadyExists(status)) {
     return ReplyWithDetails(call, std::move(status), {}, out);
   }
+  if (const auto found = calls_.find(call); found != calls_.end()) found->second = 0;  // a Pull waits no more
   const auto answer = [this, call, status](Instant, Actions& then) { ReplyWithDetails(call, status, {}, then); };
   commits_.AfterAwaited(Instant{}, answer, out);
 }

@@ -87,7 +87,7 @@ class Broker {
     // Called, on the strand, for every id of an exactly-once ack or modack that
     // fails. May not call the broker.
     std::function<void(Instant now, const LeaseFailure& failure)> on_lease_failure;
-    Planted planted = Planted::kNone;             // test-only
+    Planted planted = Planted::kNone;  // test-only
   };
 
   // `sink` outlives the broker.

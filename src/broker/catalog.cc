@@ -27,7 +27,7 @@ std::string_view ProjectOf(std::string_view name, std::string_view collection) {
 void Topic::Take(LoggedMessage message) {
   message.references = static_cast<uint32_t>(snapshots.size()) + (keeps() ? 1 : 0);
   for (Subscription* subscription : subscriptions) {
-    if (!subscription->filter.Matches(message.message)) {
+    if (subscription->filter.Matches(message.message) == (subscription->planted == Planted::kFilterInverted)) {
       subscription->Skip(log.next());
       continue;
     }

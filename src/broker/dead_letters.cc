@@ -110,6 +110,7 @@ size_t Broker::Impl::DeadLetters::ForwardSome(Instant now, Subscription& subscri
   impl_.counters_.dead_lettered += count;
   const Sequence first = record.first;
   const std::vector<AckedDelivery> finished = record.dead_lettered;
+  if (impl_.Has(Planted::kDeadLetterNotFinished)) record.dead_lettered.clear();
   const std::vector<SendBoundRaised> raises = impl_.RaiseBounds(now, topic);
   std::vector<Record> records;
   records.emplace_back(std::move(record));
@@ -118,7 +119,7 @@ size_t Broker::Impl::DeadLetters::ForwardSome(Instant now, Subscription& subscri
       records,
       [&impl = impl_, source = subscription.id, topic = topic.id, first, finished, raises](Instant at, Actions& then) {
         DeadLetters(impl).OnForwarded(at, source, finished, then);
-        impl.OnLogged(at, topic, first, finished.size(), raises, then);
+        if (!impl.Has(Planted::kDeadLetterLost)) impl.OnLogged(at, topic, first, finished.size(), raises, then);
       },
       out);
   return count;

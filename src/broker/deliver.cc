@@ -60,7 +60,8 @@ void Broker::Impl::Advance(Instant now, Subscription& subscription) {
 // of its key that were sent after it come back too.
 void Broker::Impl::Return(Instant now, Subscription& subscription, Sequence sequence, LeaseEnd how, Instant at) {
   Delivery& delivery = *subscription.Find(sequence);
-  if (delivery.held_after_restart && how == LeaseEnd::kExpired) how = LeaseEnd::kHoldEnded;
+  const bool hold_ended = delivery.held_after_restart && how == LeaseEnd::kExpired;
+  if (hold_ended && !Has(Planted::kHoldCountsAsAttempt)) how = LeaseEnd::kHoldEnded;
   const Returned& returned = subscription.NoteReturn(sequence, delivery, at, how);
   TraceReturn(at, subscription, sequence, delivery, how);
   if (DeadLetters(*this).Claim(subscription, sequence, returned)) {
@@ -72,7 +73,7 @@ void Broker::Impl::Return(Instant now, Subscription& subscription, Sequence sequ
     subscription.failures_to_journal.push_back({sequence, returned.failures});
   }
   const std::optional<pubsub::RetryPolicy>& retry = subscription.value.retry_policy;
-  const Instant due = counts && retry ? at + Backoff(*retry, returned.failures) : now;
+  const Instant due = counts && retry && !Has(Planted::kRetryAtOnce) ? at + Backoff(*retry, returned.failures) : now;
   for (Sequence later : subscription.TakeBack(sequence)) {
     Delivery& revoked = *subscription.Find(later);
     subscription.EndLease(later);
@@ -174,13 +175,13 @@ void Broker::Impl::ServeStreams(Instant now, Subscription& subscription, Actions
 
 bool Broker::Impl::WriteMessages(Instant now, Subscription& subscription, Stream& stream, size_t share, bool alone,
                                  Actions& out) {
-  Subscription::TakeLimits limits{.count = share,
-                                  .messages_max = Has(Planted::kResponseLimitIgnored) ? size_t{1000}
-                                                                                      : options_.messages_per_response_max,
-                                  .bytes_max = std::numeric_limits<int64_t>::max(),
-                                  .response_bytes_max = options_.bytes_per_response_max,
-                                  .stream = stream.id,
-                                  .spare = !alone};
+  Subscription::TakeLimits limits{
+      .count = share,
+      .messages_max = Has(Planted::kResponseLimitIgnored) ? size_t{1000} : options_.messages_per_response_max,
+      .bytes_max = std::numeric_limits<int64_t>::max(),
+      .response_bytes_max = options_.bytes_per_response_max,
+      .stream = stream.id,
+      .spare = !alone};
   if (stream.messages_max > 0 && !Has(Planted::kMessageCreditIgnored)) {
     limits.messages_max = std::min(limits.messages_max, static_cast<size_t>(stream.messages_max - stream.messages));
   }

@@ -46,6 +46,15 @@ enum class Planted : uint8_t {
   kConfirmationLost,
   kPullNeverAnswered,
   kHoldPlaceLeaked,
+  // Delivery rules.
+  kOrderLostOnReturn,
+  kAckedOutOfOrder,
+  kFilterInverted,
+  kRetryAtOnce,
+  kHoldCountsAsAttempt,
+  kAttemptNotCounted,
+  kDeadLetterLost,
+  kDeadLetterNotFinished,
   kEnd,  // how many there are
 };
 

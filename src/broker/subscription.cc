@@ -194,7 +194,8 @@ Returned& Subscription::NoteReturn(Sequence sequence, Delivery& delivery, Instan
   Returned& returned = returned_[sequence];
   returned.how = how;
   returned.at = at;
-  if (how == LeaseEnd::kExpired || how == LeaseEnd::kNacked) ++returned.failures;
+  const bool counts = how == LeaseEnd::kExpired || how == LeaseEnd::kNacked;
+  if (counts && planted != Planted::kAttemptNotCounted) ++returned.failures;
   return returned;
 }
 

@@ -30,7 +30,10 @@ class Subscription : public SubscriptionState {
   void EndLease(Sequence sequence);
   // Of a message whose lease ended: those of its key that were sent after it.
   // Their leases are to be ended too.
-  std::vector<Sequence> TakeBack(Sequence sequence) { return ready_.TakeBack(sequence, *Find(sequence)); }
+  std::vector<Sequence> TakeBack(Sequence sequence) {
+    if (planted == Planted::kOrderLostOnReturn) return {};
+    return ready_.TakeBack(sequence, *Find(sequence));
+  }
 
   // Keeps how and when a lease ended; counts nacks and expired leases.
   Returned& NoteReturn(Sequence sequence, Delivery& delivery, Instant at, LeaseEnd how);

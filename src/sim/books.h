@@ -18,6 +18,8 @@ namespace hopgap::sim {
 
 using MessageId = uint64_t;
 
+inline constexpr uint64_t kByPull = uint64_t{1} << 63;  // in place of a stream: the pull with the rest as its call
+
 // An ack or modack of one id on its way, judged at its arrival.
 struct Asked {
   bool ack = true;
@@ -32,7 +34,7 @@ struct Asked {
 // The newest delivery of one message to one subscription.
 struct DeliveryBook {
   std::string ack_id;
-  uint64_t stream = 0;   // 0: a pull
+  uint64_t stream = 0;   // or kByPull
   uint32_t epoch = 0;    // of the broker process that wrote it
   Instant lease_min;     // certainly leased before it,
   Instant lease_max;     // certainly not from it on (a restart may add to that)
@@ -51,6 +53,10 @@ struct InboxEntry {
   bool acked = false;                // exactly-once: an ack was answered OK
   std::string winner;                // ... of this id
   std::optional<uint32_t> acked_in;  // standard: epoch of an ack that certainly counted
+  int32_t attempt = 0;               // as the newest delivery said
+  uint32_t letters = 0;              // seen of it on the dead-letter topic
+
+  bool finished() const { return acked || ack_maybe || letters > 0; }
 };
 
 struct SubscriptionBook {
@@ -59,13 +65,14 @@ struct SubscriptionBook {
   bool leaving = false;  // its deletion came; answered or not
   bool gone = false;     // its deletion was answered
   std::map<MessageId, InboxEntry> inbox;
-  absl::flat_hash_map<std::string, MessageId> ids;  // every ack id ever written
+  absl::flat_hash_map<std::string, MessageId> ids;     // every ack id ever written
+  std::map<std::string, std::vector<MessageId>> keys;  // ordered: of each key, as published
   bool exactly_once() const { return value.enable_exactly_once_delivery; }
 };
 
 // A message that has an id: seen in a delivery or in the answer to its publish.
 struct MessageBook {
-  std::string data, topic, key;
+  std::string data, topic, key, number;  // number: the attribute that filters look at
   bool answered = false;
   std::optional<uint64_t> bytes_hash;  // as first delivered
 };
@@ -73,7 +80,7 @@ struct MessageBook {
 // A body that a publisher sent; every body is sent in one request only, which
 // may arrive more than once.
 struct BodyBook {
-  std::string topic;
+  std::string topic, key, number;
   uint32_t arrivals = 0;  // requests with it, refused ones taken off
   uint32_t ids = 0;       // messages made of it
 };

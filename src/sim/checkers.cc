@@ -41,6 +41,8 @@ void Checkers::NoteRequest(Instant now, CallBook& call, const pubsub::Request& r
     for (const pubsub::Message& message : publish->messages) {
       BodyBook& body = bodies_[std::string(message.data())];
       body.topic = publish->topic;
+      body.key = message.ordering_key();
+      body.number = message.Attribute("n").value_or("");
       ++body.arrivals;
       call.bodies.emplace_back(message.data());
     }
@@ -56,7 +58,8 @@ void Checkers::NoteRequest(Instant now, CallBook& call, const pubsub::Request& r
     call.subscription = make->subscription;
     // It may get messages before the answer to its creation leaves.
     SubscriptionBook& book = subscriptions_[call.resource];
-    if (book.value.name.empty()) book = {.value = make->subscription, .made = kNever, .inbox = {}, .ids = {}};
+    if (book.value.name.empty())
+      book = {.value = make->subscription, .made = kNever, .inbox = {}, .ids = {}, .keys = {}};
   } else if (const auto* topic = std::get_if<pubsub::CreateTopicRequest>(&request)) {
     call.resource = topic->topic.name;
   } else if (const auto* named = std::get_if<pubsub::NameRequest>(&request)) {
@@ -92,7 +95,7 @@ void Checkers::Replied(Instant now, uint64_t id, const absl::Status& status, std
         Break(now, "limits", StrCat(messages->size(), " messages in one answer"));
       }
       const Duration lease = std::chrono::seconds{subscription->value.ack_deadline_seconds};
-      for (const auto& message : *messages) Deliver(now, *subscription, message, lease, lease, 0);
+      for (const auto& message : *messages) Deliver(now, *subscription, message, lease, lease, kByPull | id);
       return;
     }
     default: return ResourceReplied(now, call, status);
@@ -124,6 +127,8 @@ MessageBook* Checkers::Identify(Instant now, MessageId id, std::string_view body
   }
   message.data = body;
   message.topic = topic;
+  message.key = known->second.key;
+  message.number = known->second.number;
   if (++known->second.ids > known->second.arrivals) {
     Break(now, "nothing from nowhere",
           StrCat("\"", body, "\" became ", known->second.ids, " messages of ", known->second.arrivals, " requests"));
@@ -158,7 +163,7 @@ void Checkers::PublishReplied(Instant now, const CallBook& call, const absl::Sta
     }
     for (auto& [name, subscription] : subscriptions_) {
       if (subscription.value.topic == call.resource && subscription.made < call.arrived) {
-        subscription.inbox[*id].due = true;
+        Expect(subscription, *id, *message);
       }
     }
   }
@@ -184,6 +189,7 @@ void Checkers::CallCancelled(Instant now, uint64_t call) {
 void Checkers::Ended(Instant now) {
   if (log_) log_(now, "the process ended");
   ++epoch_;
+  ended_at_ = now;
   ++tally_.crashes;
   calls_.clear();
   streams_.clear();
@@ -230,7 +236,9 @@ void Checkers::Quiet(Instant now, const broker::Census& census) {
 
 void Checkers::CheckDrained(Instant now, const SubscriptionBook& subscription) {
   for (const auto& [id, entry] : subscription.inbox) {
-    if (!entry.due || entry.acked || entry.ack_maybe) continue;
+    if (!entry.due || entry.finished()) continue;
+    // Which of several messages with one body a dead letter was, nobody can say.
+    if (subscription.value.dead_letter_policy && bodies_[messages_[id].data].ids > 1) continue;
     return Break(now, "delivered until acknowledged",
                  StrCat("message ", id, " of ", subscription.value.name, " was published, delivered ", entry.deliveries,
                         " times, and never acknowledged"));

@@ -80,17 +80,32 @@ class Checkers {
   void SettleModify(const SubscriptionBook& subscription, const std::string& id, const Asked& asked, InboxEntry& entry);
   void Deliver(Instant now, SubscriptionBook& subscription, const pubsub::ReceivedMessage& message, Duration lease_min,
                Duration lease_max, uint64_t stream);
-  void CheckMayDeliver(Instant now, const SubscriptionBook& subscription, const InboxEntry& entry,
-                       const std::string& what);
+  void CheckMayDeliver(Instant now, SubscriptionBook& subscription, MessageId id, const InboxEntry& entry);
   void CheckCredit(Instant now, StreamBook& stream, SubscriptionBook& subscription,
                    const pubsub::StreamingPullResponse& response);
   void Confirm(Instant now, SubscriptionBook& subscription, StreamBook& stream, bool ack,
                const pubsub::Confirmation& confirmation);
   void CheckDrained(Instant now, const SubscriptionBook& subscription);
 
+  // checkers_rules.cc: filters, ordering keys, retry policies, dead letters.
+  static bool Wants(const SubscriptionBook& subscription, const MessageBook& message);
+  void Expect(SubscriptionBook& subscription, MessageId id, const MessageBook& message);
+  void CheckRules(Instant now, SubscriptionBook& subscription, MessageId id, const MessageBook& message,
+                  const InboxEntry& entry, const pubsub::ReceivedMessage& received, uint64_t stream);
+  void CheckOrder(Instant now, SubscriptionBook& subscription, MessageId id, const MessageBook& message,
+                  uint64_t stream);
+  void CheckAttempt(Instant now, const SubscriptionBook& subscription, const InboxEntry& entry, int32_t attempt);
+  bool OnlyHeld(const SubscriptionBook& subscription, const InboxEntry& entry) const;
+  void NoteRevoked(Instant now, SubscriptionBook& subscription, MessageId id, const MessageBook& message);
+  Instant LeasedUntil(Instant now, SubscriptionBook& subscription, MessageId id);
+  bool FirstOfItsKey(SubscriptionBook& subscription, MessageId id);
+  bool CertainlyFirst(SubscriptionBook& subscription, MessageId id);
+  MessageBook* IdentifyLetter(Instant now, const pubsub::ReceivedMessage& received, MessageId id);
+
   const size_t per_response_max_;
   const Log log_;
   uint32_t epoch_ = 1;
+  Instant ended_at_{};  // when the process before this one did
   std::map<std::string, SubscriptionBook> subscriptions_;
   std::map<std::string, Instant> topics_gone_;  // deletion answered
   std::map<MessageId, MessageBook> messages_;

@@ -27,7 +27,9 @@ Asked Checkers::Ask(Instant now, SubscriptionBook& subscription, const std::stri
   } else {
     AskModify(now, id, entry, asked);
   }
-  if (subscription.leaving) asked.must = false;
+  const bool first = FirstOfItsKey(subscription, known->second);
+  if (subscription.leaving || (ack && !entry.acked && !first)) asked.must = false;
+  if (now >= LeasedUntil(now, subscription, known->second) && !entry.acked) asked.must = false;
   asked.touches = entry.newest->touches;
   return asked;
 }
@@ -88,7 +90,8 @@ void Checkers::Settle(Instant now, SubscriptionBook& subscription, const std::st
   if (outcome == Outcome::kUnknown) return;
   if (!subscription.exactly_once()) {
     // Any id is answered OK; only what was live for certain has changed.
-    if (newest && asked.must && asked.ack) entry->acked_in = epoch_;
+    const bool for_good = asked.must && CertainlyFirst(subscription, known->second);
+    if (newest && for_good && asked.ack) entry->acked_in = epoch_;
     if (newest && asked.must && !asked.ack) SettleModify(subscription, id, asked, *entry);
     return;
   }
@@ -103,7 +106,8 @@ void Checkers::Settle(Instant now, SubscriptionBook& subscription, const std::st
   }
   ++tally_.acks_refused;
   // A modack may wait until the ceiling is raised: something may have come between.
-  const bool still = asked.ack || (newest && entry->newest->touches == asked.touches && now < entry->newest->lease_min);
+  const bool still = asked.ack || (newest && entry->newest->touches == asked.touches &&
+                                   now < LeasedUntil(now, subscription, known->second));
   if (asked.must && still) {
     Break(now, "the live id works", StrCat(what, " of ", id, " was refused: it was live or had acked"));
   }
@@ -117,6 +121,9 @@ void Checkers::SettleAck(Instant now, SubscriptionBook& subscription, const std:
     return Break(now, "acknowledged once",
                  StrCat("the ack of ", id, " was answered OK after ", entry.newest->ack_id, " was delivered on ",
                         subscription.value.name));
+  }
+  if (!entry.acked && !FirstOfItsKey(subscription, subscription.ids[id])) {
+    return Break(now, "in order", StrCat(id, " acked a message although one of its key before it is not"));
   }
   entry.acked = true;
   entry.winner = id;
@@ -138,14 +145,14 @@ void Checkers::SettleModify(const SubscriptionBook&, const std::string&, const A
 
 // ---- what is delivered ---------------------------------------------------------------------------------------------
 
-void Checkers::CheckMayDeliver(Instant now, const SubscriptionBook& subscription, const InboxEntry& entry,
-                               const std::string& what) {
+void Checkers::CheckMayDeliver(Instant now, SubscriptionBook& subscription, MessageId id, const InboxEntry& entry) {
+  const std::string what = StrCat("message ", id, " was delivered on ", subscription.value.name);
   if (subscription.gone) return Break(now, "resources stay", StrCat(what, " although its subscription was deleted"));
   if (entry.acked) return Break(now, "acknowledged once", StrCat(what, " although ", entry.winner, " had acked it"));
   if (entry.acked_in == epoch_) return Break(now, "acknowledged once", StrCat(what, " after its ack, with no restart"));
   if (!entry.newest) return;
   const bool leased = subscription.exactly_once() || entry.newest->epoch == epoch_;
-  if (leased && now < entry.newest->lease_min) {
+  if (leased && now < LeasedUntil(now, subscription, id)) {
     const Duration left = entry.newest->lease_min - now;
     Break(now, "one lease at a time",
           StrCat(what, " while ", entry.newest->ack_id, " is leased for ", ToMillis(left), " ms more"));
@@ -159,7 +166,9 @@ void Checkers::Deliver(Instant now, SubscriptionBook& subscription, const pubsub
   if (log_) {
     log_(now, StrCat("  message ", *id, " as ", received.ack_id, " on ", subscription.value.name, ", stream ", stream));
   }
-  MessageBook* message = Identify(now, *id, received.message.data(), subscription.value.topic);
+  const bool letter = received.message.Attribute("CloudPubSubDeadLetterSourceSubscription").has_value();
+  MessageBook* message = letter ? IdentifyLetter(now, received, *id)
+                                : Identify(now, *id, received.message.data(), subscription.value.topic);
   if (message == nullptr) return;
   const uint64_t hash = HashName(received.message.wire().view());
   if (message->bytes_hash.value_or(hash) != hash) {
@@ -169,7 +178,8 @@ void Checkers::Deliver(Instant now, SubscriptionBook& subscription, const pubsub
   ++tally_.deliveries;
   InboxEntry& entry = subscription.inbox[*id];
   if (entry.deliveries++ > 0) ++tally_.redeliveries;
-  CheckMayDeliver(now, subscription, entry, StrCat("message ", *id, " was delivered on ", subscription.value.name));
+  CheckMayDeliver(now, subscription, *id, entry);
+  CheckRules(now, subscription, *id, *message, entry, received, stream);
   const auto [known, fresh] = subscription.ids.try_emplace(received.ack_id, *id);
   if (!fresh && (subscription.exactly_once() || known->second != *id)) {
     return Break(now, "one ack id, one delivery", StrCat("ack id ", received.ack_id, " was given twice"));
@@ -180,6 +190,7 @@ void Checkers::Deliver(Instant now, SubscriptionBook& subscription, const pubsub
                               .lease_min = now + lease_min,
                               .lease_max = now + lease_max};
   entry.ack_maybe = false;
+  entry.attempt = received.delivery_attempt;
   if (received.message.Attribute(pubsub::kTraceparentAttribute)) {
     const auto event = written_.find(trace::DeliveryKey(received.ack_id));
     if (event == written_.end())
@@ -306,7 +317,7 @@ void Checkers::CheckCredit(Instant now, StreamBook& stream, SubscriptionBook& su
     const InboxEntry& entry = subscription.inbox[out.message];
     const bool newest = entry.newest && entry.newest->ack_id == out.ack_id;
     return !newest || entry.acked || entry.newest->ack_came || entry.newest->nack_came ||
-           now >= entry.newest->lease_min;
+           now >= LeasedUntil(now, subscription, out.message);
   });
   int64_t bytes = 0;
   for (const StreamBook::Out& out : stream.out) bytes += static_cast<int64_t>(out.bytes);

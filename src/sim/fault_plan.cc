@@ -2,6 +2,8 @@
 
 #include <absl/strings/str_format.h>
 
+#include <algorithm>
+
 #include "base/check.h"
 #include "base/text.h"
 #include "sim/dice.h"
@@ -10,6 +12,8 @@ namespace hopgap::sim {
 namespace {
 
 using namespace std::chrono_literals;
+
+constexpr std::string_view kDeadTopic = "projects/p/topics/dead";
 
 enum Actor : uint64_t { kShape = 1, kNetwork, kDisk, kWorkload };
 
@@ -72,6 +76,13 @@ pubsub::Subscription DrawSubscription(Dice& dice, const FaultPlan& plan, size_t 
   made.topic = plan.topics[dice.Below(plan.topics.size())].name;
   made.enable_exactly_once_delivery = dice.Chance(700);
   made.ack_deadline_seconds = static_cast<int32_t>(dice.Between(10, dice.Chance(200) ? 90 : 30));
+  made.enable_message_ordering = dice.Chance(400);
+  if (dice.Chance(200)) made.filter = StrCat("attributes.n = \"", dice.Below(4), "\"");
+  if (dice.Chance(250)) made.retry_policy = {.minimum_backoff = dice.Between(100ms, 5s), .maximum_backoff = 10s};
+  if (dice.Chance(300)) {
+    const auto attempts = static_cast<int32_t>(dice.Between(5, 8));
+    made.dead_letter_policy = {.dead_letter_topic = std::string(kDeadTopic), .max_delivery_attempts = attempts};
+  }
   return made;
 }
 
@@ -111,6 +122,22 @@ PublisherPlan DrawPublisher(Dice& dice, const FaultPlan& plan) {
   return made;
 }
 
+// Where dead letters go, and who takes them from there.
+void AddDeadLetters(Dice& dice, FaultPlan& plan) {
+  if (std::none_of(plan.subscriptions.begin(), plan.subscriptions.end(),
+                   [](const auto& s) { return s.dead_letter_policy.has_value(); })) {
+    return;
+  }
+  plan.dead_letter_topic = {.name = std::string(kDeadTopic), .labels = {}, .unknown = {}};
+  pubsub::Subscription dead;
+  dead.name = "projects/p/subscriptions/dead";
+  dead.topic = kDeadTopic;
+  dead.enable_exactly_once_delivery = dice.Chance(500);
+  dead.ack_deadline_seconds = 10;
+  plan.subscriptions.push_back(std::move(dead));
+  plan.subscribers.push_back(DrawSubscriber(dice, plan.subscriptions.size() - 1));
+}
+
 }  // namespace
 
 FaultPlan DrawFaultPlan(uint64_t seed) {
@@ -130,6 +157,7 @@ FaultPlan DrawFaultPlan(uint64_t seed) {
     plan.subscriptions.push_back(DrawSubscription(shape, plan, i));
     for (uint64_t n = work.Between(1, 3); n > 0; --n) plan.subscribers.push_back(DrawSubscriber(work, i));
   }
+  AddDeadLetters(work, plan);
   for (uint64_t n = work.Between(1, 3); n > 0; --n) plan.publishers.push_back(DrawPublisher(work, plan));
   // A limit below what is asked for shuts some out for good: they could not drain.
   plan.broker.streams_max = std::max(plan.broker.streams_max, 2 * plan.subscribers.size());
@@ -145,7 +173,9 @@ std::string FaultPlan::Describe() const {
       ToMillis(crash_about_every) / 1e3, clean_stops, ToMillis(admin_about_every) / 1e3,
       broker.messages_per_response_max, broker.every_project ? ", added delays" : "");
   for (const pubsub::Subscription& s : subscriptions) {
-    absl::StrAppend(&text, " ", s.enable_exactly_once_delivery ? "eos" : "std", " ", s.ack_deadline_seconds, "s");
+    absl::StrAppend(&text, " ", s.enable_exactly_once_delivery ? "eos" : "std", " ", s.ack_deadline_seconds, "s",
+                    s.enable_message_ordering ? " ordered" : "", s.filter.empty() ? "" : " filtered",
+                    s.retry_policy ? " retry" : "", s.dead_letter_policy ? " dead-letter" : "");
   }
   for (const SubscriberPlan& s : subscribers) {
     const char* kinds[] = {"stream", "pull", "library"};

@@ -42,6 +42,7 @@ struct FaultPlan {
   uint64_t seed = 0;
   broker::Broker::Options broker;
   std::vector<pubsub::Topic> topics;
+  pubsub::Topic dead_letter_topic;  // without a name: nobody needs it
   std::vector<pubsub::Subscription> subscriptions;
   std::vector<SubscriberPlan> subscribers;
   std::vector<PublisherPlan> publishers;

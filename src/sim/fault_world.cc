@@ -410,10 +410,15 @@ void World::Setup() {
   for (const pubsub::Topic& topic : plan_.topics) {
     Call(pubsub::Method::kCreateTopic, pubsub::CreateTopicRequest{topic}, 60s, [](const Answer&) {});
   }
+  if (!plan_.dead_letter_topic.name.empty()) {
+    Call(pubsub::Method::kCreateTopic, pubsub::CreateTopicRequest{plan_.dead_letter_topic}, 60s, [](const Answer&) {});
+  }
   After(1s, [this] {
     for (const pubsub::Subscription& subscription : plan_.subscriptions) {
       Call(pubsub::Method::kCreateSubscription, pubsub::CreateSubscriptionRequest{subscription}, 60s,
-           [](const Answer&) {});
+           [this](const Answer& answer) {
+             if (!answer.status.ok()) checkers_.Break(now_, "driver", StrCat("setup: ", answer.status.message()));
+           });
     }
   });
   After(2s, [this] {

@@ -47,6 +47,14 @@ inline constexpr PlantedBug kPlantedBugs[] = {
     {Planted::kConfirmationLost, "ConfirmationLost"},
     {Planted::kPullNeverAnswered, "PullNeverAnswered"},
     {Planted::kHoldPlaceLeaked, "HoldPlaceLeaked"},
+    {Planted::kOrderLostOnReturn, "OrderLostOnReturn"},
+    {Planted::kAckedOutOfOrder, "AckedOutOfOrder"},
+    {Planted::kFilterInverted, "FilterInverted"},
+    {Planted::kRetryAtOnce, "RetryAtOnce"},
+    {Planted::kHoldCountsAsAttempt, "HoldCountsAsAttempt"},
+    {Planted::kAttemptNotCounted, "AttemptNotCounted"},
+    {Planted::kDeadLetterLost, "DeadLetterLost"},
+    {Planted::kDeadLetterNotFinished, "DeadLetterNotFinished"},
 };
 // None is left out.
 static_assert(std::size(kPlantedBugs) == static_cast<size_t>(Planted::kEnd) - 1);

@@ -1,5 +1,5 @@
-// hopgap-faults [--seed N | --first N --seeds N | --seconds S] [--planted NAME]: runs seeds of the fault world. The
-// first broken promise ends it, with the line that replays it.
+// hopgap-faults [--seed N | --first N --seeds N | --seconds S] [--planted NAME] [--log 1] [--progress 1]: runs seeds of
+// the fault world. The first broken promise ends it, with the line that replays it.
 #include <unistd.h>
 #include <csignal>
 #include <cstdio>
@@ -18,11 +18,14 @@ namespace {
 
 struct Arguments {
   uint64_t first = 1, seeds = 1000;
-  uint64_t seconds = 0;  // > 0: until then, whatever `seeds`
-  bool one = false;      // a single seed: say what it was
+  uint64_t seconds = 0;   // > 0: until then, whatever `seeds`
+  bool progress = false;  // a line a minute
+  bool one = false;       // a single seed: say what it was
   broker::Planted planted = broker::Planted::kNone;
   bool log = false;  // print what crosses the broker's door
 };
+
+constexpr Duration kProgressEvery = std::chrono::minutes{1};
 
 char g_replay[64];  // for the handler of a failed check
 
@@ -51,6 +54,8 @@ std::optional<Arguments> Parse(int argc, char** argv) {
       arguments.first = *value;
       arguments.seeds = 1;
       arguments.one = true;
+    } else if (name == "--progress") {
+      arguments.progress = *value != 0;
     } else if (name == "--log") {
       arguments.log = *value != 0;
     } else if (name == "--first") {
@@ -89,11 +94,15 @@ void Report(const sim::FaultResult& result, uint64_t seed) {
 int Main(int argc, char** argv) {
   const std::optional<Arguments> arguments = Parse(argc, argv);
   if (!arguments) {
-    std::fputs("usage: hopgap-faults [--seed N] [--first N] [--seeds N] [--seconds S]\n", stderr);
+    std::fputs(
+        "usage: hopgap-faults [--seed N | --first N] [--seeds N | --seconds S] [--planted NAME] [--log 1] [--progress "
+        "1]\n",
+        stderr);
     return 2;
   }
   std::signal(SIGABRT, OnAbort);
   const Instant begin = SteadyNow();
+  Instant next_line = begin + kProgressEvery;
   Totals totals;
   const auto goes_on = [&] {
     if (arguments->seconds == 0) return totals.seeds < arguments->seeds;
@@ -109,6 +118,12 @@ int Main(int argc, char** argv) {
     }
     const sim::FaultResult result = sim::RunFaults(options);
     totals.Add(result);
+    if (arguments->progress && SteadyNow() >= next_line) {
+      next_line += kProgressEvery;
+      std::fprintf(stderr, "%llu seeds up to %llu, %llu deliveries, %llu ends of the process\n",
+                   static_cast<unsigned long long>(totals.seeds), static_cast<unsigned long long>(seed),
+                   static_cast<unsigned long long>(totals.deliveries), static_cast<unsigned long long>(totals.crashes));
+    }
     if (arguments->one) std::printf("%s\n", result.plan.c_str());
     if (result.violation) return Report(result, seed), 1;
   }
