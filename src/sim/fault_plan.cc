@@ -15,7 +15,7 @@ using namespace std::chrono_literals;
 
 constexpr std::string_view kDeadTopic = "projects/p/topics/dead";
 
-enum Actor : uint64_t { kShape = 1, kNetwork, kDisk, kWorkload };
+enum PlanActor : uint64_t { kShape = 1, kNetwork, kDisk, kWorkload };
 
 void DrawNetwork(Dice& dice, FaultPlan& plan) {
   plan.delay_min = 50us;

@@ -19,7 +19,6 @@ namespace hopgap::sim {
 namespace {
 
 using namespace std::chrono_literals;
-using broker::Action;
 
 constexpr Instant kStart = InstantFromNanos(1'000'000'000);
 constexpr WallTime kWall{std::chrono::hours{24 * 365 * 40}};
@@ -29,7 +28,7 @@ constexpr Duration kDrain = 900s;
 constexpr uint64_t kStepsMax = 2'000'000;  // far above what any plan needs: something spins
 constexpr Duration kCalmDelay = 100us;
 
-enum Actor : uint64_t { kNetActor = 50, kProcessActor, kChaosActor };
+enum WorldActor : uint64_t { kNetActor = 50, kProcessActor, kChaosActor };
 
 class World final : public Net {
  public:
@@ -97,7 +96,7 @@ class World final : public Net {
   template <typename Event>
   void AtBroker(Event event);  // event(Broker&, Actions&), now; the process is up
   void Perform(broker::Actions& actions);
-  void Write(Action& action);
+  void Write(broker::Action& action);
   void Sync();
   void Wake();
 
@@ -331,30 +330,30 @@ void World::AtBroker(Event event) {
 }
 
 void World::Perform(broker::Actions& actions) {
-  for (Action& action : actions) {
+  for (broker::Action& action : actions) {
     const auto stream = static_cast<uint64_t>(action.stream);
     switch (action.kind) {
-      case Action::Kind::kReply: {
+      case broker::Action::Kind::kReply: {
         const auto call = static_cast<uint64_t>(action.call);
         Answer answer{std::move(action.status), std::move(action.details), pubsub::Bytes(pubsub::Join(action.payload))};
         checkers_.Replied(now_, call, answer.status, answer.details, answer.payload);
         AnswerCall(call, std::move(answer));
         break;
       }
-      case Action::Kind::kWrite: Write(action); break;
-      case Action::Kind::kCloseStream:
+      case broker::Action::Kind::kWrite: Write(action); break;
+      case broker::Action::Kind::kCloseStream:
         checkers_.StreamClosed(now_, stream, action.status);
         links_[stream].epoch = 0;
         EndAtClient(stream, action.status);
         break;
-      case Action::Kind::kPersist: disk_.Append(action.token, action.records, action.awaited); break;
+      case broker::Action::Kind::kPersist: disk_.Append(action.token, action.records, action.awaited); break;
     }
   }
   if (disk_.wants_sync()) Sync();
   Wake();
 }
 
-void World::Write(Action& action) {
+void World::Write(broker::Action& action) {
   const auto stream = static_cast<uint64_t>(action.stream);
   absl::StatusOr<pubsub::StreamingPullResponse> response =
       pubsub::DecodeStreamingPullResponse(pubsub::Bytes(pubsub::Join(action.payload)));
