@@ -92,28 +92,29 @@ TEST_F(SeedTest, WhatExistsAndDiffersIsAnErrorThatNamesTheField) {
 
 TEST_F(SeedTest, ARefusalIsTheBrokersWithLineAndEntry) {
   absl::Status status =
-      Sow("projects:\n  hopgap:\n    topics:\n      t:\n    subscriptions:\n      s:\n"
-          "        topic: t\n        ack_deadline_seconds: 9\n");
+      Sow("projects:\n  hopgap:\n    topics:\n      top:\n    subscriptions:\n      sub:\n"
+          "        topic: top\n        ack_deadline_seconds: 9\n");
   EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
   EXPECT_THAT(status.ToString(), HasSubstr("line "));
-  EXPECT_THAT(status.ToString(), HasSubstr("projects.hopgap.subscriptions.s"));
+  EXPECT_THAT(status.ToString(), HasSubstr("projects.hopgap.subscriptions.sub"));
   EXPECT_THAT(status.ToString(), HasSubstr("ack deadline"));
-  status = Sow("projects: {hopgap: {subscriptions: {s2: {topic: nobody}}}}");
+  status = Sow("projects: {hopgap: {subscriptions: {sub2: {topic: nobody}}}}");
   EXPECT_EQ(status.code(), absl::StatusCode::kNotFound);
-  EXPECT_THAT(status.ToString(), HasSubstr("line 1: projects.hopgap.subscriptions.s2"));
+  EXPECT_THAT(status.ToString(), HasSubstr("line 1: projects.hopgap.subscriptions.sub2"));
   status = Sow("projects: {hopgap: {topics: {goog-x: {}}}}");
   EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
-  status = Sow("projects: {hopgap: {subscriptions: {s3: {topic: t, push_config: {push_endpoint: 'http://x'}}}}}");
+  status =
+      Sow("projects: {hopgap: {subscriptions: {sub3: {topic: orders, push_config: {push_endpoint: 'http://x'}}}}}");
   EXPECT_EQ(status.code(), absl::StatusCode::kUnimplemented);
-  EXPECT_THAT(status.ToString(), HasSubstr("s3.push_config: Subscription.push_config is not supported yet"));
+  EXPECT_THAT(status.ToString(), HasSubstr("sub3.push_config: Subscription.push_config is not supported yet"));
 }
 
 TEST_F(SeedTest, OneBadMessageOfManyIsFound) {
   const absl::Status status = Sow(
-      "projects:\n  hopgap:\n    topics:\n      t:\n        messages:\n          - data: good\n          - data: ''\n"
+      "projects:\n  hopgap:\n    topics:\n      top:\n        messages:\n          - data: good\n          - data: ''\n"
       "          - data: good\n");
   EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
-  EXPECT_THAT(status.ToString(), HasSubstr("line 7: projects.hopgap.topics.t.messages[1]: "));
+  EXPECT_THAT(status.ToString(), HasSubstr("line 7: projects.hopgap.topics.top.messages[1]: "));
 }
 
 TEST_F(SeedTest, ManyMessagesGoInBatches) {

@@ -65,9 +65,17 @@ std::string OptionOf(std::string_view word) {
 class Checker {
  public:
   Checker(const HelpOf& hopgap_help, std::string_view dev_help) : hopgap_help_(hopgap_help) {
+    std::string* verb = nullptr;
     for (const std::string& line : Lines(dev_help)) {
       const std::vector<std::string> words = Words(line);
-      if (words.size() > 1 && words[0] == "./dev") dev_verbs_[words[1]] = line;
+      if (words.size() > 1 && words[0] == "./dev") {
+        verb = &dev_verbs_[words[1]];
+        *verb = line;
+      } else if (verb != nullptr && line.starts_with(' ')) {
+        *verb += line;  // goes on
+      } else {
+        verb = nullptr;
+      }
     }
   }
 
@@ -121,7 +129,7 @@ class Checker {
 
   const HelpOf& hopgap_help_;
   std::map<std::string, std::string> helps_;      // by verb, asked for once
-  std::map<std::string, std::string> dev_verbs_;  // verb: its line of ./dev help
+  std::map<std::string, std::string> dev_verbs_;  // verb: its lines of ./dev help
 };
 
 }  // namespace

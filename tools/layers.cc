@@ -14,8 +14,8 @@ namespace {
 
 constexpr std::string_view kEveryRoom = "*";
 constexpr std::string_view kNoRoom = "";
-constexpr std::string_view kAdapters = "loop store server remote live cli";
-constexpr std::string_view kAdaptersAndFormats = "loop store server remote live cli formats";
+constexpr std::string_view kAdapters = "loop store server remote live embedded cli";
+constexpr std::string_view kAdaptersAndFormats = "loop store server remote live embedded cli formats";
 constexpr std::string_view kProtobufRooms = "server remote formats";
 
 // Who may include a header. The first rule that matches decides; `header` ends
@@ -78,7 +78,7 @@ constexpr Rule kRules[] = {
 constexpr std::string_view kTestHeaders[] = {"gtest/gtest.h", "gmock/gmock.h", "fstream",  "random",
                                              "filesystem",    "sys/mman.h",    "unistd.h", "gtest/gtest-spi.h"};
 constexpr Rule kGenerated = {".pb.h", kProtobufRooms, "generated protobuf code belongs to server, remote and formats"};
-constexpr Rule kSystemClock = {"base/system_clock.h", "base loop store server remote live cli",
+constexpr Rule kSystemClock = {"base/system_clock.h", "base loop store server remote live embedded cli",
                                "time is handed in; only adapters read the clock"};
 
 struct Room {

@@ -214,6 +214,7 @@ void Broker::Impl::Acknowledge(Instant now, LeaseRequest ack, Actions& out) {
   Advance(now, subscription);
   if (absl::Status status = Read(now, subscription, ack); !status.ok()) return Refuse(ack, status, out);
   TraceAll(read_at_, ack, What::kAckRead, 0);
+  if (FailsAsPlanned(now, subscription, ack, out)) return Dispatch(now, subscription, out);
   if (subscription.ordered()) SortInOrder(ack.items);
   auto request = std::make_shared<LeaseRequest>(std::move(ack));
   if (request->exactly_once) {
@@ -302,6 +303,7 @@ void Broker::Impl::ModifyAckDeadline(Instant now, LeaseRequest modify, Actions& 
   Advance(now, subscription);
   if (absl::Status status = Read(now, subscription, modify); !status.ok()) return Refuse(modify, status, out);
   TraceAll(read_at_, modify, What::kLeaseRead, modify.seconds);
+  if (FailsAsPlanned(now, subscription, modify, out)) return Dispatch(now, subscription, out);
   NoteReceipts(subscription, modify);
   FailUnlessLive(now, subscription, modify);
   auto request = std::make_shared<LeaseRequest>(std::move(modify));
@@ -338,10 +340,12 @@ void Broker::Impl::FailUnlessLive(Instant now, Subscription& subscription, Lease
   }
 }
 
-void Broker::Impl::Fail(Instant now, Subscription& subscription, const LeaseRequest& request,
-                        LeaseRequest::Item& item) {
+void Broker::Impl::Fail(Instant now, Subscription& subscription, const LeaseRequest& request, LeaseRequest::Item& item,
+                        std::optional<LeaseFailure::Why> why) {
   item.failed = true;
-  item.failure = std::make_unique<LeaseFailure>(Explain(now, options_.ack_id_key, subscription, request, item));
+  LeaseFailure failure = Explain(now, options_.ack_id_key, subscription, request, item);
+  failure.why = why.value_or(failure.why);
+  item.failure = std::make_unique<LeaseFailure>(std::move(failure));
   if (options_.on_lease_failure) options_.on_lease_failure(now, *item.failure);
 }
 

@@ -44,16 +44,14 @@ void Broker::OnWriteDone(Instant now, StreamId stream, Actions& out) {
 void Broker::OnPersisted(Instant now, PersistToken token, Actions& out) { impl_->OnPersisted(now, token, out); }
 void Broker::OnDeadline(Instant now, Actions& out) { impl_->OnDeadline(now, out); }
 std::optional<Instant> Broker::NextDeadline() const { return impl_->NextDeadline(); }
+absl::StatusOr<uint64_t> Broker::OnAdmin(Instant now, const AdminRequest& request, Actions& out) {
+  return impl_->OnAdmin(now, request, out);
+}
+absl::StatusOr<LeaseReport> Broker::Leases(Instant now, const std::string& subscription) {
+  return impl_->Leases(now, subscription);
+}
 void Broker::Stop(Instant now, Actions& out) { impl_->Stop(now, out); }
 const Counters& Broker::counters() const { return impl_->counters(); }
-
-Broker::Impl::Impl(Options options, trace::EventSink& sink)
-    : options_(std::move(options)),
-      any_delays_(options_.every_project != nullptr || !options_.delays.empty()),
-      sink_(sink),
-      catalog_(options_, sink),
-      next_message_id_(options_.first_message_id),
-      replayer_(catalog_, next_message_id_) {}
 
 void Broker::Impl::ReplayDone(Instant now) {
   replayer_.Done(now);

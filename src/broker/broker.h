@@ -1,6 +1,6 @@
 #pragma once
 
-#include <absl/status/status.h>
+#include <absl/status/statusor.h>
 
 #include <cstdint>
 #include <functional>
@@ -12,6 +12,7 @@
 
 #include "base/draw.h"
 #include "base/time.h"
+#include "broker/admin_requests.h"
 #include "broker/delays.h"
 #include "broker/journal.h"
 #include "broker/lease_failure.h"
@@ -117,6 +118,11 @@ class Broker {
   void OnPersisted(Instant now, PersistToken token, Actions& out);
   void OnDeadline(Instant now, Actions& out);  // idempotent; early calls do nothing
   std::optional<Instant> NextDeadline() const;
+
+  // The admin API. Answers how many leases, streams or subscriptions it touched.
+  // InvalidArgument names field, value and limits; NotFound what is not there.
+  absl::StatusOr<uint64_t> OnAdmin(Instant now, const AdminRequest& request, Actions& out);
+  absl::StatusOr<LeaseReport> Leases(Instant now, const std::string& subscription);
 
   // Refuses new work, closes streams with UNAVAILABLE (those with a write in
   // flight after it), answers waiting pulls, journals exact leases. Refuses held

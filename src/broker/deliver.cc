@@ -54,6 +54,7 @@ void Broker::Impl::Advance(Instant now, Subscription& subscription) {
     Return(now, subscription, lease.id, LeaseEnd::kExpired, lease.deadline);
   }
   subscription.ReleaseDelayed(now);
+  if (subscription.paused_until && *subscription.paused_until <= now) subscription.paused_until.reset();
 }
 
 // A lease has ended without an ack, `at` some instant that may lie behind. Those
@@ -125,7 +126,7 @@ void Broker::Impl::Dispatch(Instant now, Subscription& subscription, Actions& ou
     if (!subscription.failures_to_journal.empty()) DeadLetters(*this).JournalFailures(subscription, out);
     if (!subscription.dead_letters.empty()) DeadLetters(*this).Forward(now, subscription, out);
     ServePulls(now, subscription, out);
-    ServeStreams(now, subscription, out);
+    if (!subscription.paused_until) ServeStreams(now, subscription, out);
     JournalAhead(now, subscription, out);
     AnswerPullsThatNeedNotWait(subscription, out);
   }

@@ -55,6 +55,12 @@ struct Returned {
   Instant at{};  // when its newest lease ended
 };
 
+// Acks or modacks that are to fail because the admin API asked for it.
+struct PlannedFailures {
+  uint32_t times = 0;
+  bool permanent = false;
+};
+
 // A waiting unary Pull.
 struct WaitingPull {
   CallId call{};

@@ -1,27 +1,20 @@
 #pragma once
 
-#include <absl/container/flat_hash_map.h>
-
-#include <deque>
 #include <memory>
-#include <set>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "broker/broker.h"
-#include "broker/catalog.h"
-#include "broker/commits.h"
-#include "broker/held.h"
+#include "broker/impl_state.h"
 #include "broker/lease_request.h"
-#include "broker/replayer.h"
 
 namespace hopgap::broker {
 
 // The broker's parts put together; its methods stand in the files named below.
-class Broker::Impl {
+class Broker::Impl : public ImplState {
  public:
-  Impl(Options options, trace::EventSink& sink);
+  Impl(Options options, trace::EventSink& sink) : ImplState(std::move(options), sink) {}
 
   absl::Status Replay(const pubsub::Bytes& record) { return replayer_.Apply(record); }
   void ReplayDone(Instant now);
@@ -36,6 +29,8 @@ class Broker::Impl {
   void OnPersisted(Instant now, PersistToken token, Actions& out) { commits_.OnPersisted(now, token, out); }
   void OnDeadline(Instant now, Actions& out);
   std::optional<Instant> NextDeadline() const;
+  absl::StatusOr<uint64_t> OnAdmin(Instant now, const AdminRequest& request, Actions& out);
+  absl::StatusOr<LeaseReport> Leases(Instant now, const std::string& name);
   void Stop(Instant now, Actions& out);
   const Counters& counters() const { return counters_; }
   Census TakeCensus() const;
@@ -62,6 +57,7 @@ class Broker::Impl {
   void OnUpdated(Instant now, Subscription& subscription, Sequence bound, Actions& out);
   std::optional<Instant> NextSnapshotExpiry() const;
   void ExpireSnapshots(Instant now, Actions& out);
+
   // publish.cc
   struct PendingPublish;
   void Publish(Instant now, CallId call, pubsub::PublishRequest request, Actions& out);
@@ -93,9 +89,11 @@ class Broker::Impl {
   void NoteReceipts(Subscription& subscription, const LeaseRequest& request);
   void Applied(Instant now, const SharedRequest& request, Actions& out);
   void Answer(Instant now, const LeaseRequest& request, Actions& out);
-  void Fail(Instant now, Subscription& subscription, const LeaseRequest& request, LeaseRequest::Item& item);
+  void Fail(Instant now, Subscription& subscription, const LeaseRequest& request, LeaseRequest::Item& item,
+            std::optional<LeaseFailure::Why> why = std::nullopt);
   void Refuse(const LeaseRequest& request, const absl::Status& status, Actions& out);
   void TraceAll(Instant now, const LeaseRequest& request, trace::What what, int64_t value);
+
   // streams.cc
   using Found = std::pair<Subscription*, Stream*>;
   Found FindStream(StreamId stream);
@@ -108,6 +106,7 @@ class Broker::Impl {
   void Flush(Subscription& subscription, Stream& stream, Actions& out);
   void FlushAll(Subscription& subscription, Actions& out);
   void Write(Subscription& subscription, Stream& stream, std::vector<pubsub::ReceivedMessage> messages, Actions& out);
+
   // deliver.cc
   void Pull(Instant now, CallId call, const pubsub::PullRequest& request, Actions& out);
   void Advance(Instant now, Subscription& subscription);
@@ -128,26 +127,13 @@ class Broker::Impl {
   bool Gated(const Subscription& subscription) const;
   void Seek(Instant now, CallId call, const pubsub::SeekRequest& request, Actions& out);  // seek.cc
 
-  const Options options_;
-  const bool any_delays_;  // else nobody ever looks at a draw key
-  trace::EventSink& sink_;
-  Catalog catalog_;
-  Commits commits_;
-  Held held_;
-  Counters counters_;
-  Instant read_at_;
-  uint64_t next_message_id_;
-  Replayer replayer_;
-  size_t held_publish_bytes_ = 0;  // of requests that a delay holds before they are in a log
-  size_t holds_ = 0;               // calls that have a place in held_, or will
-  bool stopping_ = false;
-  size_t waiting_pulls_ = 0;
-  absl::flat_hash_map<CallId, Incarnation> calls_;         // without an answer; where a Pull waits (0: it does not)
-  std::deque<std::pair<Instant, CallId>> pull_deadlines_;  // in order: every wait is as long
-  absl::flat_hash_map<StreamId, Incarnation> streams_;
-  absl::flat_hash_map<StreamId, absl::Status> orphans_;  // subscription gone, last write not done
-  std::set<std::pair<Instant, Incarnation>> wakes_;      // when a subscription has something to do
-  std::set<std::pair<Instant, Incarnation>> chores_;     // when something of a topic or subscription may be too old
+  // admin_requests.cc
+  absl::StatusOr<uint64_t> ApplyAdmin(Instant now, Subscription& subscription, const ExpireLeases& request);
+  absl::StatusOr<uint64_t> ApplyAdmin(Subscription& subscription, const FailNext& request);
+  absl::StatusOr<uint64_t> ApplyAdmin(Instant now, Subscription& subscription, const PauseStreams& request);
+  absl::StatusOr<uint64_t> ApplyAdmin(Instant now, const SetResponses& request, Actions& out);
+  bool FailsAsPlanned(Instant now, Subscription& subscription, LeaseRequest& request, Actions& out);
+  void AddBlockedKeys(Subscription& subscription, LeaseReport& report);
 };
 
 }  // namespace hopgap::broker

@@ -27,6 +27,7 @@ std::string_view Ending(Why why) {
     case Why::kSuperseded: return "its lease ended";
     case Why::kFinished:
       return "its message is finished: acked by another delivery, dead-lettered, sought past or too old";
+    case Why::kPlanned: return "the admin API asked for this failure";
     case Why::kUnordered: return "a message of its ordering key that was sent earlier is not acked yet";
   }
   return "";

@@ -22,6 +22,7 @@ struct LeaseFailure {
     kSuperseded,         // the message has been delivered again since
     kFinished,           // acked by another delivery, dead-lettered, sought past, or too old
     kUnordered,          // acked before one of its ordering key that was sent earlier; may be tried again
+    kPlanned = 100,      // the admin API asked for it
   };
   Why why = Why::kMalformed;
   bool ack = true;  // else a modack

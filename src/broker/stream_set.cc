@@ -59,6 +59,10 @@ void StreamSet::Free(StreamId id, size_t bytes) {
   stream->bytes -= static_cast<int64_t>(bytes);
 }
 
+void StreamSet::OpenAllGates() {
+  for (const auto& stream : streams_) stream->gated_by = 0;
+}
+
 void StreamSet::OpenGate(StreamId id, uint64_t response) {
   Stream* stream = Find(id);
   if (stream != nullptr && stream->gated_by == response) stream->gated_by = 0;

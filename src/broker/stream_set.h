@@ -61,6 +61,7 @@ class StreamSet {
 
   // An outstanding message has ended, whatever way; its stream may be gone.
   void Free(StreamId id, size_t bytes);
+  void OpenAllGates();
   // Something was heard of a message of that response: opens its gate.
   void OpenGate(StreamId id, uint64_t response);
 

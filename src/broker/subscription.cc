@@ -285,6 +285,7 @@ std::vector<SequenceRange> Subscription::Unacked() {
 std::optional<Instant> Subscription::NextDeadline() const {
   std::optional<Instant> next = leases_.NextDeadline();
   if (!delayed_.empty()) next = std::min(next.value_or(kNever), delayed_.front().first);
+  if (paused_until) next = std::min(next.value_or(kNever), *paused_until);
   return next;
 }
 

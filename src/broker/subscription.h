@@ -98,6 +98,10 @@ class Subscription : public SubscriptionState {
 
   Delivery* Find(Sequence sequence) { return deliveries_.Find(sequence); }
   template <typename Visit>
+  void ForEachUnacked(Visit visit) {  // (sequence, delivery), in sequence order
+    deliveries_.ForEach(visit);
+  }
+  template <typename Visit>
   void ForEachLease(Instant now, Visit visit);  // (AckedDelivery, remaining), in sequence order
   void ReleaseAll();                            // lets go of every message
 

@@ -77,9 +77,11 @@ class SubscriptionState {
   std::vector<AckedDelivery> failures_to_journal;
   std::vector<std::pair<Sequence, Incarnation>> dead_letters;
   Instant last_use{};
-  bool retention_armed = false;  // a chore comes when its oldest message is too old, or before
-  std::optional<Instant> chore;  // what the broker's chores hold for it
-  std::optional<Instant> wake;   // what the broker's timer index holds for it
+  bool retention_armed = false;             // a chore comes when its oldest message is too old, or before
+  std::optional<Instant> chore;             // what the broker's chores hold for it
+  PlannedFailures fail_acks, fail_modacks;  // by the admin API, like the next
+  std::optional<Instant> paused_until;      // nothing is written to streams
+  std::optional<Instant> wake;              // what the broker's timer index holds for it
 
  protected:
   bool exactly_once_;

@@ -86,6 +86,7 @@ class World {
   void Gone(StreamId id);
   void WriteDone(StreamId id);
   void Cancel(CallId call);
+  absl::StatusOr<uint64_t> Admin(const AdminRequest& request);
   void Stop();
   // Time: wakes the broker at each of its deadlines on the way.
   void AdvanceTo(Instant then);

@@ -161,6 +161,13 @@ void World::WriteDone(StreamId id) {
   Perform(out);
 }
 
+absl::StatusOr<uint64_t> World::Admin(const AdminRequest& request) {
+  Actions out;
+  const absl::StatusOr<uint64_t> touched = broker.OnAdmin(now, request, out);
+  Perform(out);
+  return touched;
+}
+
 void World::Cancel(CallId call) {
   Actions out;
   broker.OnCallCancelled(now, call, out);

@@ -34,6 +34,8 @@ struct ServeOptions {
   std::string seed;
   std::string tls_cert, tls_key, client_ca, auth_token_file;
   bool insecure = false;
+  bool admin = false;
+  bool test_clock = false;
 };
 
 constexpr size_t kTokenBytesMin = 16;
@@ -150,6 +152,13 @@ int ServeCommand(const ServeOptions& options) {
   if (absl::Status status = AddProfile(options, server_options.broker); !status.ok()) {
     return Fail(kBadConfiguration, MessageOf(status));
   }
+  if ((options.admin || options.test_clock) && !options.tls_cert.empty()) {
+    return Fail(kBadConfiguration,
+                "--admin, --test-clock: they are asked over HTTP/1.1, which --tls-cert leaves no port for");
+  }
+  server_options.test_clock = options.test_clock;
+  server_options.admin = options.admin || options.test_clock;
+  server_options.failure_line = [](const std::string& line) { std::fprintf(stderr, "hopgap: %s\n", line.c_str()); };
   if (absl::Status status = AddSeed(options, server_options); !status.ok()) {
     return Fail(kBadConfiguration, MessageOf(status));
   }
@@ -189,6 +198,15 @@ void AddServe(CLI::App& app, Commands& commands) {
       "--seed", options->seed,
       "YAML FILE of topics, subscriptions and messages to begin with (docs/seed.md); nobody is answered "
       "before they are there, and an entry that is refused ends the process with code 3");
+  command
+      ->add_flag("--admin", options->admin,
+                 "answer calls for tests under /admin/v1/ (HTTP/1.1, this machine only): expire leases, fail acks, "
+                 "pause or recycle streams, list leases; docs/admin.md")
+      ->group("For tests");
+  command
+      ->add_flag("--test-clock", options->test_clock,
+                 "like --admin, and POST /admin/v1/clock:advance {\"seconds\": 61} moves the broker's time on")
+      ->group("For tests");
   const auto secure = [&](const char* flag, std::string& value, const char* help) {
     command->add_option(flag, value, help)->group("Who may call");
   };

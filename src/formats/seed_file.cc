@@ -184,6 +184,7 @@ absl::Status Reader::ReadMessage(const YAML::Node& node, SeedMessage message) {
     }
     value.MergeFrom(part);
   }
+  message.ordering_key = value.ordering_key();
   message.wire = value.SerializeAsString();
   seed_.messages.push_back(std::move(message));
   return absl::OkStatus();

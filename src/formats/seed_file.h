@@ -33,6 +33,7 @@ struct SeedMessage {
   std::string topic;  // whole name
   std::string entry;  // "projects.p.topics.orders.messages[0]"
   int line = 0;
+  std::string ordering_key;
   std::string wire;  // a PubsubMessage
 };
 

@@ -20,7 +20,16 @@ Dispatcher::Dispatcher(Options options, broker::Journal& journal, trace::EventSi
       journal_(journal),
       timer_(timer),
       strand_(options_.queued_requests_max),
-      broker_(options_.broker, sink) {}
+      failures_(options_.failure_line),
+      broker_(BrokerOptions(), sink) {}
+
+broker::Broker::Options Dispatcher::BrokerOptions() {
+  broker::Broker::Options options = options_.broker;
+  options.on_lease_failure = [this](Instant now, const broker::LeaseFailure& failure) {
+    failures_.Add(now, options_.broker.anchor.ToWall(now), failure);
+  };
+  return options;
+}
 
 Instant Dispatcher::Now() const { return SteadyNow() + Duration{ahead_ns_.load(std::memory_order_relaxed)}; }
 
@@ -43,6 +52,7 @@ void Dispatcher::StopBroker() {
   strand_.Run([this] {
     broker_stopped_ = true;
     watches_.Stop();
+    RefuseAdvances();
     WriteHeld(kNever);
     Actions actions;
     broker_.Stop(Now(), actions);
@@ -139,14 +149,17 @@ void Dispatcher::Persist(Action& action) {
     std::lock_guard lock(persists_mu_);
     ++persists_;
   }
+  if (action.awaited) awaited_ = action.token;
   journal_.Append(action.token, std::move(action.records), action.awaited,
                   [this](broker::PersistToken token) { strand_.Post([this, token] { Persisted(token); }); });
 }
 
 void Dispatcher::Persisted(broker::PersistToken token) {
   Actions actions;
+  persisted_ = std::max(persisted_, token);
   broker_.OnPersisted(Now(), token, actions);
   Perform(actions);
+  if (!advances_.empty()) ContinueAdvance();
   std::lock_guard lock(persists_mu_);
   if (--persists_ == 0) persists_done_.notify_all();
 }

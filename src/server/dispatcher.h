@@ -1,15 +1,9 @@
 #pragma once
 
-#include <absl/container/flat_hash_map.h>
 #include <absl/status/status.h>
 
-#include <atomic>
-#include <condition_variable>
 #include <cstdint>
-#include <deque>
 #include <functional>
-#include <map>
-#include <mutex>
 #include <optional>
 #include <string_view>
 #include <vector>
@@ -22,7 +16,8 @@
 #include "pubsub/api.h"
 #include "server/admission.h"
 #include "server/call.h"
-#include "server/health_watches.h"
+#include "server/dispatcher_state.h"
+#include "server/failure_log.h"
 #include "server/local_calls.h"
 #include "trace/event.h"
 
@@ -40,13 +35,15 @@ inline constexpr std::string_view kProbePath = "/hopgap.Probe/Empty";
 //
 // `now` is the machine's steady clock plus what AdvanceClock() has added, which
 // is nothing but under --test-clock.
-class Dispatcher final : public CallOwner, public LocalCalls {
+class Dispatcher final : public CallOwner, public LocalCalls, private DispatcherState {
  public:
   struct Options {
     broker::Broker::Options broker;
     Duration planted_wire_delay{0};
     size_t queued_requests_max = loop::Strand::kQueuedMax;
     Admission admission = nullptr;  // null: everybody
+    bool test_clock = false;        // AdvanceClock() may be called
+    FailureLog::Line failure_line;  // called, on the strand, for failed acks and modacks
   };
   // All three references outlive the dispatcher.
   Dispatcher(Options options, broker::Journal& journal, trace::EventSink& sink, loop::Timer& timer);
@@ -67,6 +64,20 @@ class Dispatcher final : public CallOwner, public LocalCalls {
   // LocalCalls: from any thread but the strand's; each waits for its answer.
   std::vector<absl::StatusOr<pubsub::Bytes>> AskAll(std::vector<LocalRequest> requests) override;
 
+  // The admin API, from any thread but the strand's (dispatcher_admin.cc).
+  struct Clock {
+    WallTime now;
+    Duration ahead{0};  // of the machine's
+  };
+  absl::StatusOr<uint64_t> Administer(const broker::AdminRequest& request);
+  absl::StatusOr<broker::LeaseReport> Leases(const std::string& subscription);
+  std::vector<std::pair<WallTime, broker::LeaseFailure>> NewestFailures();
+  Clock ReadClock() const;
+  // Moves the broker's time on. All that is due by then fires, in the order of
+  // the deadlines, each at its own instant, before it answers.
+  // FailedPrecondition without Options::test_clock.
+  absl::StatusOr<Clock> AdvanceClock(Duration length);
+
   // CallOwner.
   void OnRequested(const CallRef& call) override;
   void OnRead(const CallRef& call, pubsub::Bytes message) override;
@@ -75,29 +86,12 @@ class Dispatcher final : public CallOwner, public LocalCalls {
   void OnDone(const CallRef& call) override;
 
  private:
-  struct Open {
-    CallRef call;
-    bool stream = false;
-  };
-  using LocalAnswer = std::function<void(absl::Status, const pubsub::Slices&)>;
-  // Calls of clients count up from 1 and never come here.
-  static constexpr uint64_t kFirstLocalCall = uint64_t{1} << 63;
-  // A response that the planted wire delay holds back.
-  struct HeldWrite {
-    Instant due;
-    uint64_t id = 0;
-    pubsub::Slices payload;
-  };
-  struct Armed {
-    Instant at;
-    loop::Timer::Token token = 0;
-  };
-
   // Poller.
   void ReadUnary(const CallRef& call, pubsub::Bytes message);
   void ReadStream(const CallRef& call, const pubsub::Bytes& message);
   void ReadHealth(const CallRef& call, const pubsub::Bytes& message);
   Instant Now() const;  // any thread
+  broker::Broker::Options BrokerOptions();
 
   // Strand.
   void OpenStream(const CallRef& call, pubsub::StreamingPullRequest first);
@@ -117,6 +111,9 @@ class Dispatcher final : public CallOwner, public LocalCalls {
   void OnTimer(Instant armed_for);
   void Rearm();
   Call* FindStream(uint64_t id);
+  void ContinueAdvance();
+  void GoTo(Instant then);
+  void RefuseAdvances();
 
   const Options options_;
   broker::Journal& journal_;
@@ -124,21 +121,8 @@ class Dispatcher final : public CallOwner, public LocalCalls {
   loop::Strand strand_;
 
   // The strand's.
+  FailureLog failures_;
   broker::Broker broker_;
-  absl::flat_hash_map<uint64_t, Open> open_;  // never iterated
-  std::deque<HeldWrite> held_;                // one delay for all: due in order
-  std::optional<Armed> armed_;
-  std::map<uint64_t, LocalAnswer> local_;  // our own calls, by their ids
-  uint64_t next_local_ = kFirstLocalCall;
-  HealthWatches watches_;
-  bool broker_stopped_ = false;
-  bool closed_ = false;
-
-  std::atomic<int64_t> ahead_ns_{0};  // of the steady clock; never falls. Written on the strand
-
-  std::mutex persists_mu_;
-  std::condition_variable persists_done_;
-  size_t persists_ = 0;  // guarded: groups that are not durable yet
 };
 
 }  // namespace hopgap::server

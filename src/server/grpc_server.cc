@@ -96,8 +96,14 @@ class GrpcServer::Impl {
         stop_wait(options.stop_wait),
         acceptor(std::move(listening)),
         rpc(std::move(parts)),
-        dispatcher({options.broker, options.planted_wire_delay, options.queued_requests_max, options.admission},
+        dispatcher({.broker = options.broker,
+                    .planted_wire_delay = options.planted_wire_delay,
+                    .queued_requests_max = options.queued_requests_max,
+                    .admission = options.admission,
+                    .test_clock = options.test_clock,
+                    .failure_line = options.failure_line},
                    journal, sink, timer),
+        front(options.admin ? &dispatcher : nullptr, options.admission),
         http({}, [this](const HttpCall& call) { return front.Answer(call); }) {}
   ~Impl() { Stop(); }
 
@@ -207,6 +213,8 @@ std::string GrpcServer::target() const {
 void GrpcServer::Stop() { impl_->Stop(); }
 
 void GrpcServer::RunOnStrand(const std::function<void()>& task) { impl_->dispatcher.strand().Run(task); }
+
+absl::Status GrpcServer::AdvanceClock(Duration length) { return impl_->dispatcher.AdvanceClock(length).status(); }
 
 broker::Counters GrpcServer::counters() { return impl_->dispatcher.counters(); }
 

@@ -55,6 +55,11 @@ class GrpcServer {
     // Runs after the replay and before the first client is answered; if it fails,
     // Start() does, with what it said.
     std::function<absl::Status(LocalCalls& broker)> prepare = nullptr;
+    // Answers docs/admin.md's calls over HTTP/1.1, to this machine. Not under TLS.
+    bool admin = false;
+    bool test_clock = false;  // ... that the broker's clock may be moved on, too
+    // Called, on the strand, with one line for each failed ack or modack.
+    std::function<void(const std::string&)> failure_line = nullptr;
     // Test-only: a stream's response is handed to the transport this much after
     // the broker's write.
     Duration planted_wire_delay{0};
@@ -84,6 +89,9 @@ class GrpcServer {
   // called on the strand.
   void RunOnStrand(const std::function<void()>& task);
   broker::Counters counters();
+  // Requires: options.test_clock; not called on the strand. Returns when all that
+  // is due by then has fired.
+  absl::Status AdvanceClock(Duration length);
 
   // What the server measured on itself.
   struct Figures {

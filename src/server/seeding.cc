@@ -114,7 +114,10 @@ absl::Status PublishAll(const std::vector<SeedMessage>& messages, const std::set
   for (const SeedMessage& message : messages) {
     if (!topics.contains(message.topic)) continue;
     const bool full = batch.size() >= kBatchMessagesMax || bytes + message.wire.size() > kBatchBytesMax;
-    if (full || (!batch.empty() && batch.front()->topic != message.topic)) {
+    // One Publish takes messages of one ordering key.
+    const bool fits =
+        batch.empty() || (batch.front()->topic == message.topic && batch.front()->ordering_key == message.ordering_key);
+    if (full || !fits) {
       if (absl::Status status = flush(); !status.ok()) return status;
     }
     batch.push_back(&message);

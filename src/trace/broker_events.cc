@@ -79,6 +79,7 @@ bool EventReader::TakeBrokerCall(const Event& event, WallTime at, DeliveryView& 
       if (BrokerCall* call = FirstWithout(calls, &BrokerCall::applied); call != nullptr) {
         call->applied = at;
         call->status = event.value;
+        call->failure = event.count;
       }
       return true;
     case What::kLeaseReplied:

@@ -2,6 +2,7 @@
 
 #include "base/draw.h"
 #include "base/text.h"
+#include "trace/lease_failure_words.h"
 #include "trace/span_writing.h"
 #include "trace/trace_view.h"
 #include "trace/view_from_events.h"
@@ -218,6 +219,7 @@ class Writer {
       Add(span.attributes, lease ? words::kAddedModack : words::kAddedAck, call.added.count());
       AddEvent(span, call.applied, lease ? words::kLeaseApplied : words::kAckCommitted);
       SetStatus(span, call.status);
+      if (call.failure != 0) AddText(span.attributes, words::kFailure, std::string(LeaseFailureWord(call.failure)));
     }
   }
 

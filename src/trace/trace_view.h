@@ -37,6 +37,7 @@ struct BrokerCall {
   int64_t status = 0, seconds = 0;
   Duration added{0};
   bool has_added = false;
+  uint16_t failure = 0;  // LeaseFailureWord()
 };
 
 struct DeliveryView {

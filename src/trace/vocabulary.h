@@ -73,6 +73,7 @@ inline constexpr std::string_view kHandlerReturned = "hopgap.handler_returned_un
 inline constexpr std::string_view kSequence = "hopgap.sequence";
 inline constexpr std::string_view kReturned = "hopgap.returned";  // "expired" or "nacked"
 inline constexpr std::string_view kReturnedAt = "hopgap.returned_unix_nano";
+inline constexpr std::string_view kFailure = "hopgap.failure";  // why an ack or modack failed
 inline constexpr std::string_view kAddedBefore = "hopgap.added.publish_before_commit_ns";
 inline constexpr std::string_view kAddedAfter = "hopgap.added.publish_after_commit_ns";
 inline constexpr std::string_view kAddedDeliver = "hopgap.added.deliver_ns";

@@ -17,6 +17,7 @@ class Process {
           const std::vector<std::string>& environment = {});
   ~Process();
 
+  pid_t pid() const { return pid_; }
   void Signal(int signal);
   // Reads until standard output and error hold `text`; false if it ended or
   // `limit` passed without.

@@ -29,12 +29,12 @@ uint16_t FreePort() { return server::BoundPort(server::OpenListener("127.0.0.1",
 std::string EveryField() {
   std::string text = "projects:\n  p:\n    topics:\n";
   for (int i = 0; i < 50; ++i) {
-    text += StrCat("      t", i, ":\n        labels: {n: '", i, "'}\n", "        message_retention_duration: 3600s\n",
+    text += StrCat("      top", i, ":\n        labels: {n: '", i, "'}\n", "        message_retention_duration: 3600s\n",
                    "        messages: [{data: 'hello', attributes: {a: b}, ordering_key: k}]\n");
   }
   text += "      dead: {}\n    subscriptions:\n";
   for (int i = 0; i < 100; ++i) {
-    text += StrCat("      s", i, ":\n        topic: t", i % 50, "\n        ack_deadline_seconds: ", 10 + i, "\n");
+    text += StrCat("      sub", i, ":\n        topic: top", i % 50, "\n        ack_deadline_seconds: ", 10 + i, "\n");
     text += "        labels: {a: b}\n        retain_acked_messages: true\n        message_retention_duration: 86400s\n";
     text += "        expiration_policy: {ttl: 172800s}\n        filter: attributes.a = \"b\"\n";
     text += "        dead_letter_policy: {dead_letter_topic: dead, max_delivery_attempts: 5}\n";
@@ -106,7 +106,7 @@ TEST_F(ServeSeedTest, C40_GreenOnlyOnceEverySeedIsThere) {
 
 // Signals without a handler do nothing to the first process of a namespace.
 TEST_F(ServeSeedTest, C40_StopsAsTheFirstProcessOfAContainer) {
-  Write("projects: {p: {topics: {t: {}}}}");
+  Write("projects: {p: {topics: {top: {}}}}");
   Process probe({"unshare", "--pid", "--fork", "true"}, folder_.string());
   if (probe.Wait() != 0) GTEST_SKIP() << "no right to make a process namespace: " << probe.output();
   const uint16_t port = FreePort();
@@ -126,7 +126,8 @@ TEST_F(ServeSeedTest, C40_StopsAsTheFirstProcessOfAContainer) {
 
 TEST_F(ServeSeedTest, C40_ABadSeedEndsTheProcessAndIsNamed) {
   Write(
-      "projects:\n  p:\n    topics: {t: {}}\n    subscriptions:\n      good: {topic: t}\n      bad:\n        topic: t\n"
+      "projects:\n  p:\n    topics: {top: {}}\n    subscriptions:\n      good: {topic: top}\n      bad:\n        "
+      "topic: top\n"
       "        filter: attributes.a === 1\n");
   Process serve = Serve(FreePort());
   EXPECT_EQ(serve.Wait(), 3);
