@@ -1,20 +1,26 @@
 """One hop of a chain, written with the official Python client. It keeps docs/worker-contract.md."""
 
-import concurrent.futures
-import logging
-import os
 import signal
-import sys
-import threading
-import time
 
-from google.api_core import exceptions
-from google.cloud import pubsub_v1
-from google.cloud.pubsub_v1.subscriber import scheduler
-from opentelemetry import trace
+# Before anything that takes time or starts threads, which inherit the mask: a signal that reached a thread of gRPC would
+# not wake the main thread.
+STOP_SIGNALS = {signal.SIGTERM, signal.SIGINT}
+signal.pthread_sigmask(signal.SIG_BLOCK, STOP_SIGNALS)
 
-import settings
-import tracing
+import concurrent.futures  # noqa: E402
+import logging  # noqa: E402
+import os  # noqa: E402
+import sys  # noqa: E402
+import threading  # noqa: E402
+import time  # noqa: E402
+
+from google.api_core import exceptions  # noqa: E402
+from google.cloud import pubsub_v1  # noqa: E402
+from google.cloud.pubsub_v1.subscriber import scheduler  # noqa: E402
+from opentelemetry import trace  # noqa: E402
+
+import settings  # noqa: E402
+import tracing  # noqa: E402
 
 DRAW_ATTRIBUTE = "hopgap_draw"  # from which hopgap draws the delays it adds: "HOP.SLOT"
 DRAIN_LIMIT_S = 25  # the contract gives 30 s; the last spans get the rest
@@ -118,8 +124,7 @@ def receive(
 def run() -> None:
     config = settings.read(lambda name: os.environ.get(name, ""))
     stopped = threading.Event()
-    for number in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(number, lambda *_: stopped.set())
+    threading.Thread(target=lambda: (signal.sigwait(STOP_SIGNALS), stopped.set()), daemon=True).start()
     flush = tracing.start(config.otlp_protocol)
     publisher = None
     if config.next_topic:

@@ -52,6 +52,7 @@ int ApiCommand(const ApiFlags& flags) {
   absl::StatusOr<SpanExport> spans =
       SpanExport::FromEnvironment(flags.process.arm.empty() ? "hopgap-api" : StrCat(flags.process.arm, "-api"), log);
   if (!spans.ok()) return Fail(kBadConfiguration, MessageOf(spans.status()));
+  if (!spans->why_not().empty()) log.Info("spans do not leave", {{"why", spans->why_not()}});
   options->spans = spans->sink();
   if (absl::Status status = remote::Authorize(options->target); !status.ok()) {
     return Fail(CodeOfTarget(status), MessageOf(status));

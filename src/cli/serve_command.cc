@@ -4,6 +4,7 @@
 
 #include <cstdio>
 #include <fstream>
+#include <functional>
 #include <memory>
 #include <sstream>
 #include <string>
@@ -11,6 +12,7 @@
 
 #include "base/system_clock.h"
 #include "base/text.h"
+#include "cli/broker_spans.h"
 #include "cli/commands.h"
 #include "cli/exit_codes.h"
 #include "cli/loopback.h"
@@ -167,12 +169,15 @@ int ServeCommand(const ServeOptions& options) {
   }
   loop::Timer timer;
   store::MemoryJournal journal;
-  trace::NullSink sink;
+  absl::StatusOr<std::unique_ptr<BrokerSpans>> spans = BrokerSpans::FromEnvironment(server_options.broker.anchor);
+  if (!spans.ok()) return Fail(kBadConfiguration, MessageOf(spans.status()));
   absl::StatusOr<std::unique_ptr<server::GrpcServer>> server =
-      server::GrpcServer::Start(std::move(server_options), journal, sink, timer);
+      server::GrpcServer::Start(std::move(server_options), journal, (*spans)->sink(), timer);
   if (!server.ok()) return Fail(CodeOf(server.status()), MessageOf(server.status()));
+  (*spans)->Start([&broker = **server](const std::function<void()>& task) { broker.RunOnStrand(task); });
   PrintStarted(options, **server);
   WaitForStopSignal();
+  (*spans)->Stop();
   (*server)->Stop();
   return kOk;
 }

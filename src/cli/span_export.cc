@@ -25,7 +25,7 @@ absl::StatusOr<SpanExport> SpanExport::FromEnvironment(const std::string& servic
   if (!settings.ok()) return settings.status();
   SpanExport out(log);
   if (!settings->enabled) {
-    log.Info("spans do not leave", {{"why", settings->why_not}});
+    out.why_not_ = settings->why_not;
     return out;
   }
   absl::StatusOr<std::unique_ptr<live::SpanExporter>> exporter =

@@ -19,6 +19,8 @@ class SpanExport {
   // naming the variable for a value that cannot be. `log` outlives it.
   static absl::StatusOr<SpanExport> FromEnvironment(const std::string& service, Log& log);
 
+  // Why spans do not leave; empty where they do.
+  const std::string& why_not() const { return why_not_; }
   // Empty where spans do not leave. Valid as long as this object.
   live::SpanMaker::Sink sink() const;
   // Sends what is left, for a few seconds at most, and logs what became of all.
@@ -28,6 +30,7 @@ class SpanExport {
   explicit SpanExport(Log& log) : log_(&log) {}
 
   Log* log_;
+  std::string why_not_;
   std::unique_ptr<live::SpanExporter> exporter_;  // none: spans do not leave
 };
 

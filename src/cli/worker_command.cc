@@ -128,6 +128,7 @@ int WorkerCommand(const WorkerFlags& flags) {
   absl::StatusOr<SpanExport> spans = SpanExport::FromEnvironment(
       flags.process.arm.empty() ? "hopgap-worker" : StrCat(flags.process.arm, "-hop", flags.hop), log);
   if (!spans.ok()) return Fail(kBadConfiguration, MessageOf(spans.status()));
+  if (!spans->why_not().empty()) log.Info("spans do not leave", {{"why", spans->why_not()}});
   options->spans = spans->sink();
   if (absl::Status status = remote::Authorize(options->target); !status.ok()) {
     return Fail(CodeOfTarget(status), MessageOf(status));

@@ -18,12 +18,16 @@ int Unfinished(const trace::Event& event) {
   switch (event.what) {
     case trace::What::kPublishCall:
     case trace::What::kReceived:
-    case trace::What::kReceivedExactlyOnce: return 1;
+    case trace::What::kReceivedExactlyOnce:
+    case trace::What::kAccepted:  // the broker's half of a message ends with a successful ack
+    case trace::What::kLeaseRead: return 1;
     case trace::What::kPublishEnd:
     case trace::What::kReceiptFailed:
-    case trace::What::kLeaseAbandoned: return -1;
+    case trace::What::kLeaseAbandoned:
+    case trace::What::kLeaseReplied: return -1;
     case trace::What::kAckEnd:
-    case trace::What::kNackEnd: return event.value == 0 ? -1 : 0;
+    case trace::What::kNackEnd:
+    case trace::What::kAckCommitted: return event.value == 0 ? -1 : 0;
     default: return 0;
   }
 }

@@ -75,6 +75,40 @@ TEST_F(SpanMakerTest, AFinishedMessageLeavesWithoutBeingAsked) {
   EXPECT_EQ(first.get().name, "t create");
 }
 
+// As `hopgap serve` makes them: without a client's events, and the ack long after the publish.
+TEST_F(SpanMakerTest, TheBrokersHalfOfAMessageLeavesAfterItsAckAndWhole) {
+  SpanMaker maker(ReadAnchor(), places_, source_.drain(), sink());
+  const Instant begun = SteadyNow() - 10s;
+  const uint16_t broker = places_.Add({trace::Place::Side::kBroker, "", 0, "p", "s"});
+  const auto put = [&](uint64_t trace, What what, Duration after) {
+    trace::Event event = Of(trace, what, begun + after);
+    event.place = broker;
+    event.delivery = 9;
+    source_.Put(event);
+  };
+  for (uint64_t trace : {1, 2}) {
+    put(trace, What::kAccepted, 0ms);
+    put(trace, What::kCommitted, 1ms);
+    put(trace, What::kPublishReplied, 2ms);
+    put(trace, What::kWritten, 3ms);
+    put(trace, What::kLeaseRead, 3ms);
+  }
+  put(2, What::kLeaseApplied, 4ms);
+  put(2, What::kLeaseReplied, 5ms);
+  put(1, What::kAckRead, 4ms);
+  put(1, What::kAckCommitted, 5ms);
+  put(1, What::kAckReplied, 6ms);
+  put(1, What::kLeaseApplied, 7ms);  // a receipt modack may take longer than the handler
+  put(1, What::kLeaseReplied, 8ms);
+  std::future<trace::Span> first = first_.get_future();
+  ASSERT_EQ(first.wait_for(30s), std::future_status::ready);
+  EXPECT_EQ(first.get().name, "s broker publish");
+  // publish, deliver, lease, ack of the first; the second has no ack, so it waits.
+  EXPECT_EQ(given_, 4U);
+  maker.Stop();
+  EXPECT_EQ(given_, 7U);
+}
+
 TEST_F(SpanMakerTest, AnUnfinishedMessageWaitsAndIsGivenOutAtTheEndAsFarAsItGot) {
   SpanMaker maker(ReadAnchor(), places_, source_.drain(), sink());
   const Instant now = SteadyNow();

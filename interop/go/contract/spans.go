@@ -4,8 +4,10 @@ import (
 	"encoding/hex"
 	"fmt"
 	"net"
+	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	collector "go.opentelemetry.io/proto/otlp/collector/trace/v1"
 	common "go.opentelemetry.io/proto/otlp/common/v1"
@@ -81,4 +83,20 @@ func (b *spanBook) child(trace, parent, suffix string) (sentSpan, error) {
 		return sentSpan{}, fmt.Errorf("trace %s: %d spans %q below %s, want 1; its spans are %q", trace, len(found), suffix, parent, names)
 	}
 	return found[0], nil
+}
+
+// await returns once the trace has a span whose name ends so.
+func (b *spanBook) await(trace, suffix string, limit time.Duration) error {
+	for end := time.Now().Add(limit); time.Now().Before(end); time.Sleep(100 * time.Millisecond) {
+		if b.has(trace, suffix) {
+			return nil
+		}
+	}
+	return fmt.Errorf("trace %s has no span %q after %v", trace, suffix, limit)
+}
+
+func (b *spanBook) has(trace, suffix string) bool {
+	b.lock.Lock()
+	defer b.lock.Unlock()
+	return slices.ContainsFunc(b.traces[trace], func(span sentSpan) bool { return strings.HasSuffix(span.name, suffix) })
 }
