@@ -1,0 +1,161 @@
+"""Asks the official clients to show the behaviours of behaviours.toml against `hopgap serve`, compares, and writes
+docs/conformance.md when all four have been asked for all of it.
+
+    run.py --hopgap build/hopgap [--long] [--only WORD] [LANG…]
+
+Prints a line per behaviour and client that is not as expected, and a summary. Exit 1 for a result that nothing explains.
+"""
+
+import argparse
+import concurrent.futures
+import http.server
+import json
+import pathlib
+import subprocess
+import sys
+import threading
+import tomllib
+import urllib.parse
+import urllib.request
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
+import conformance  # noqa: E402
+import machine  # noqa: E402
+
+HERE = pathlib.Path(__file__).resolve().parent
+OUT = machine.BUILD / "interop" / "behaviours"
+TOGETHER = 2  # languages at a time
+LIMIT_S = 420
+LONG_LIMIT_S = 900
+
+
+class Stage:
+    """A broker of its own for one language, and what its program may ask of it."""
+
+    def __init__(self, hopgap, scratch):
+        self._hopgap, self._scratch = hopgap, scratch
+        self._flags = []
+        if offers(hopgap, "--data"):
+            self._flags += ["--data", scratch / "data"]
+        self._admin = offers(hopgap, "--admin")
+        if self._admin:
+            self._flags += ["--admin"]
+        self.broker = machine.Broker(hopgap, scratch / "broker.log", *self._flags)
+        stage = self
+
+        class Control(http.server.BaseHTTPRequestHandler):
+            def do_POST(self):
+                url = urllib.parse.urlsplit(self.path)
+                answer = stage.answer(url.path, dict(urllib.parse.parse_qsl(url.query))).encode()
+                self.send_response(200)
+                self.send_header("Content-Length", str(len(answer)))
+                self.end_headers()
+                self.wfile.write(answer)
+
+            def log_message(self, *_):
+                pass
+
+        self._server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Control)
+        self.control = f"http://127.0.0.1:{self._server.server_port}"
+        threading.Thread(target=self._server.serve_forever, daemon=True).start()
+
+    def answer(self, path, query):
+        if path == "/restart":
+            return self._restart()
+        if not self._admin:
+            return "hopgap serve has no admin API yet"
+        return f"nobody answers {path}"
+
+    def _restart(self):
+        if "--data" not in self._flags:
+            return "hopgap serve has no --data yet"
+        self.broker.end()
+        self.broker = machine.Broker(self._hopgap, self._scratch / "broker.log", *self._flags, port=self.broker.port)
+        return "restarted"
+
+    def close(self):
+        self._server.shutdown()
+        self.broker.kill()
+
+
+def offers(hopgap, flag):
+    text = subprocess.run([hopgap, "serve", "--help"], capture_output=True, text=True, check=True).stdout
+    return f"  {flag} " in text
+
+
+def ask(language, ids, stage, scratch, limit_s):
+    """Runs a language's program and returns its lines, by behaviour."""
+    environment = {
+        **machine.clean_environment(),
+        "PUBSUB_EMULATOR_HOST": stage.broker.address,
+        "HOPGAP_CONTROL": stage.control,
+    }
+    command = machine.command(language, "behaviours") + ids
+    with open(scratch / "stderr.log", "ab") as errors:
+        child = subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=errors, text=True)
+        try:
+            text, _ = child.communicate(timeout=limit_s)
+        except subprocess.TimeoutExpired:
+            child.kill()
+            text, _ = child.communicate()
+    lines = [json.loads(line) for line in text.splitlines() if line.startswith("{")]
+    seen = {line["behaviour"]: line for line in lines}
+    for behaviour in ids:
+        if behaviour not in seen:
+            seen[behaviour] = {"client": language, "behaviour": behaviour, "result": "no answer", "evidence": ""}
+    return seen
+
+
+def show(language, behaviours, hopgap):
+    scratch = OUT / language
+    subprocess.run(["rm", "-rf", scratch], check=True)
+    scratch.mkdir(parents=True)
+    limit_s = LONG_LIMIT_S if any(b.get("long") for b in behaviours) else LIMIT_S
+    stage = Stage(hopgap, scratch)
+    try:
+        together = [b["id"] for b in behaviours if not b.get("alone")]
+        seen = ask(language, together, stage, scratch, limit_s) if together else {}
+        for behaviour in behaviours:
+            if behaviour.get("alone"):
+                seen.update(ask(language, [behaviour["id"]], stage, scratch, limit_s))
+    finally:
+        stage.close()
+    (scratch / "results.jsonl").write_text("".join(json.dumps(line) + "\n" for line in seen.values()))
+    return seen
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--hopgap", required=True)
+    parser.add_argument("--long", action="store_true", help="also what takes ten minutes")
+    parser.add_argument("--only", default="", metavar="WORD", help="only behaviours with this in their names")
+    parser.add_argument("languages", nargs="*", metavar="LANG", default=machine.LANGUAGES)
+    asked = parser.parse_args()
+    every = tomllib.loads((HERE / "behaviours.toml").read_text())["behaviour"]
+    chosen = [b for b in every if asked.only in b["id"] and (asked.long or not b.get("long"))]
+    if not chosen:
+        raise SystemExit(f"behaviours: none has '{asked.only}' in its name")
+    OUT.mkdir(parents=True, exist_ok=True)
+    languages = []
+    for language in asked.languages:
+        missing = machine.why_missing(language)
+        print(missing) if missing else languages.append(language)
+    with concurrent.futures.ThreadPoolExecutor(TOGETHER) as pool:
+        results = dict(zip(languages, pool.map(lambda language: show(language, chosen, asked.hopgap), languages)))
+    unexplained, counts = conformance.judge(chosen, results)
+    for line in unexplained:
+        print(f"behaviours: {line}")
+    whole = set(languages) == set(machine.LANGUAGES) and not asked.only
+    if whole and not unexplained:
+        conformance.write(every, results, machine.ROOT / "docs" / "conformance.md")
+    else:
+        print("behaviours: docs/conformance.md is left as it is: not every client was asked for everything, or see above")
+    said = ", ".join(f"{count} {cell}" for cell, count in sorted(counts.items()))
+    print(f"behaviours: {len(languages)} clients, {len(chosen)} behaviours: {said or 'nothing asked'}")
+    if not languages:
+        print("behaviours: skipped, no client is installed")
+    sys.exit(1 if unexplained else 0)
+
+
+if __name__ == "__main__":
+    main()
