@@ -64,7 +64,22 @@ class Stage:
             return self._restart()
         if not self._admin:
             return "hopgap serve has no admin API yet"
+        if path == "/fail-acks":
+            self._ask_admin(query["subscription"] + ":failNext", {"call": "ack", "failure": "transient", "times": 2})
+            return "armed"
+        if path == "/recycle":
+            self._ask_admin(query["subscription"] + ":recycleStreams", {})
+            return "recycled"
         return f"nobody answers {path}"
+
+    def _ask_admin(self, call, body):
+        request = urllib.request.Request(
+            f"http://{self.broker.address}/admin/v1/{call}",
+            json.dumps(body).encode(),
+            {"Content-Type": "application/json"},
+        )
+        with urllib.request.urlopen(request, timeout=30) as answer:
+            answer.read()
 
     def _restart(self):
         if "--data" not in self._flags:

@@ -210,9 +210,7 @@ def big_message(name):
         try:
             receiver.await_count(1, 10)
         except AssertionError:
-            # The library tries for ever and says nothing; a pull says why.
-            subscriber.pull(subscription=subscription_name(name), max_messages=1, timeout=SOON_S)
-            raise
+            return "not received", "within 10 s; the library opens stream after stream and says nothing"
         same = receiver.came[0].data == data
     return "the same bytes" if same else "other bytes", f"{len(data)} bytes"
 
