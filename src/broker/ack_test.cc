@@ -3,6 +3,8 @@
 namespace hopgap::broker {
 namespace {
 
+using ::testing::_;
+using ::testing::Each;
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 using ::testing::Pair;
@@ -294,6 +296,25 @@ TEST_F(AckTest, FailuresThatDoNotFitATrailerAreLeftToTheRetry) {
   EXPECT_LT(rounds, 20);
   EXPECT_EQ(final_failures.size(), 500u);
   EXPECT_THAT(ids, ElementsAre(good->ack_id));
+}
+
+// The official Java client takes an id that is not listed beside others for a
+// success, so it must see all of them at once.
+TEST_F(AckTest, ACallerOfLargeTrailersGetsAllFailuresAtOnce) {
+  world_.Publish("top", std::vector<std::string>(500, "m"));
+  const std::vector<std::string> ids = AckIdsOf(world_.Pull("eos"));
+  ASSERT_THAT(ids, SizeIs(500));
+  world_.Advance(10s);
+  const CallId call =
+      world_.Start(pubsub::Method::kAcknowledge,
+                   pubsub::AcknowledgeRequest{.subscription = World::Sub("eos"),
+                                              .ack_ids = ids,
+                                              .wire_size = 0,
+                                              .details_bytes_max = pubsub::kDetailsBytesMaxOfGoAndJava});
+  EXPECT_THAT(world_.Await(call).status, HasCode(kInvalid));
+  const auto metadata = MetadataOf(call);
+  EXPECT_EQ(metadata.size(), 500u);
+  EXPECT_THAT(metadata, Each(Pair(_, pubsub::kPermanentInvalidAckId)));
 }
 
 TEST_F(AckTest, C09_ModifyDeadlineBounds) {

@@ -107,14 +107,14 @@ std::pair<absl::Status, std::string> FailureOf(const LeaseRequest& request) {
   const auto first = std::find_if(request.items.begin(), request.items.end(), [](const auto& i) { return i.failed; });
   absl::Status status = SomeAckIdsInvalid(Describe(*first->failure));
   std::string details = pubsub::EncodeAckFailures(status, failures);
-  if (details.size() <= pubsub::kDetailsBytesMax) return {status, std::move(details)};
+  if (details.size() <= request.details_bytes_max) return {status, std::move(details)};
 
   status = absl::AbortedError(status.message());
   failures.resize(failed);
   details = pubsub::EncodeAckFailures(status, failures);
-  while (details.size() > pubsub::kDetailsBytesMax) {
+  while (details.size() > request.details_bytes_max) {
     // All entries are about as long, so this lands close and then steps.
-    const size_t fits = failures.size() * pubsub::kDetailsBytesMax / details.size();
+    const size_t fits = failures.size() * request.details_bytes_max / details.size();
     failures.resize(std::min(fits, failures.size() - 1));
     details = pubsub::EncodeAckFailures(status, failures);
   }
@@ -133,6 +133,7 @@ void Broker::Impl::AcknowledgeCall(Instant now, CallId call, pubsub::Acknowledge
   ack.call = call;
   ack.subscription = (*subscription)->id;
   ack.items = ItemsOf(request.ack_ids);
+  ack.details_bytes_max = request.details_bytes_max;
   Acknowledge(now, std::move(ack), out);
 }
 
@@ -154,6 +155,7 @@ void Broker::Impl::ModifyAckDeadlineCall(Instant now, CallId call, pubsub::Modif
   modify.call = call;
   modify.subscription = (*subscription)->id;
   modify.items = ItemsOf(request.ack_ids);
+  modify.details_bytes_max = request.details_bytes_max;
   ModifyAckDeadline(now, std::move(modify), out);
 }
 

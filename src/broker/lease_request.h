@@ -7,6 +7,7 @@
 
 #include "broker/broker.h"
 #include "broker/subscription.h"
+#include "pubsub/error_details.h"
 
 namespace hopgap::broker {
 
@@ -31,6 +32,7 @@ struct LeaseRequest {
   Incarnation subscription = 0;
   uint16_t place = 0;
   bool exactly_once = false;
+  size_t details_bytes_max = pubsub::kDetailsBytesMax;  // of the answer, should ids fail
   Instant read;
   std::vector<Item> items;
   Duration added{0};  // the answer is held this long

@@ -55,6 +55,11 @@ std::string EncodeAckFailures(const absl::Status& status, const AckIdFailures& f
   return out;
 }
 
+size_t DetailsBytesMaxOf(std::string_view user_agent) {
+  const auto speaks = [user_agent](std::string_view name) { return user_agent.find(name) != std::string_view::npos; };
+  return speaks("grpc-go/") || speaks("grpc-java-") ? kDetailsBytesMaxOfGoAndJava : kDetailsBytesMax;
+}
+
 Metadata DecodeErrorMetadata(std::string_view details) {
   constexpr std::string_view kType = "google.rpc.Status";
   Metadata metadata;

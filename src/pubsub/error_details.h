@@ -22,6 +22,13 @@ inline constexpr std::string_view kTransientPrefix = "TRANSIENT_";
 
 // grpc-core's clients take 8 KiB of trailers by default; see design, EOS.
 inline constexpr size_t kDetailsBytesMax = 7 * 1024;
+// The official Go and Java clients take 16 and 4 MiB. Java's must have all
+// failures in one answer: it takes an id that is not listed beside others for a
+// success, whatever the code.
+inline constexpr size_t kDetailsBytesMaxOfGoAndJava = size_t{2} << 20;
+
+// How much of a failure's details a caller with this user-agent header takes.
+size_t DetailsBytesMaxOf(std::string_view user_agent);
 
 // The encoded google.rpc.Status for the trailer.
 std::string EncodeAckFailures(const absl::Status& status, const AckIdFailures& failures);

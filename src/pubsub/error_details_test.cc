@@ -64,5 +64,14 @@ TEST(ErrorDetailsTest, EightyFailuresOfOurIdsFitTheTrailersBudget) {
   EXPECT_LE(EncodeAckFailures(absl::InvalidArgumentError(std::string(200, 'x')), failures).size(), kDetailsBytesMax);
 }
 
+TEST(ErrorDetailsTest, OnlyCallersKnownToTakeLargeTrailersGetThem) {
+  EXPECT_EQ(DetailsBytesMaxOf("gl-go/1.26.8 gccl/2.7.0 grpc-go/1.82.0"), kDetailsBytesMaxOfGoAndJava);
+  EXPECT_EQ(DetailsBytesMaxOf("grpc-java-netty/1.76.0"), kDetailsBytesMaxOfGoAndJava);
+  for (std::string_view other : {"", "grpc-python/1.85.3 grpc-c/54.0.0 (linux; chttp2)", "grpc-node-js/1.14.0",
+                                 "grpc-c++/1.51.1 grpc-c/29.0.0", "my-grpc-gopher/1", "grpc-javascript/1"}) {
+    EXPECT_EQ(DetailsBytesMaxOf(other), kDetailsBytesMax) << other;
+  }
+}
+
 }  // namespace
 }  // namespace hopgap::pubsub

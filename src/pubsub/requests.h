@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/time.h"
+#include "pubsub/error_details.h"
 #include "pubsub/message.h"
 #include "pubsub/resources.h"
 
@@ -35,12 +36,14 @@ struct AcknowledgeRequest {
   std::string subscription;
   std::vector<std::string> ack_ids;
   size_t wire_size = 0;
+  size_t details_bytes_max = kDetailsBytesMax;  // of a failure, that the caller's trailers take
 };
 struct ModifyAckDeadlineRequest {
   std::string subscription;
   std::vector<std::string> ack_ids;
   int32_t ack_deadline_seconds = 0;
   size_t wire_size = 0;
+  size_t details_bytes_max = kDetailsBytesMax;  // as above
 };
 struct StreamingPullRequest {
   std::string subscription;

@@ -3,8 +3,10 @@
 
 #include <optional>
 #include <utility>
+#include <variant>
 
 #include "base/text.h"
+#include "pubsub/error_details.h"
 #include "server/dispatcher.h"
 
 namespace hopgap::server {
@@ -15,6 +17,13 @@ using broker::CallId;
 using broker::StreamId;
 
 constexpr char kQueueFull[] = "the broker's queue of requests is full: send fewer at a time, and retry with backoff";
+
+// What failed of many ids has to fit into one answer; see pubsub/error_details.h.
+void NoteCaller(const Call& call, pubsub::Request& request) {
+  const size_t takes = pubsub::DetailsBytesMaxOf(call.Header("user-agent"));
+  if (auto* ack = std::get_if<pubsub::AcknowledgeRequest>(&request)) ack->details_bytes_max = takes;
+  if (auto* modify = std::get_if<pubsub::ModifyAckDeadlineRequest>(&request)) modify->details_bytes_max = takes;
+}
 
 }  // namespace
 
@@ -61,6 +70,7 @@ void Dispatcher::ReadUnary(const CallRef& call, pubsub::Bytes message) {
   const pubsub::Method method = *call->method;
   absl::StatusOr<pubsub::Request> request = pubsub::DecodeRequest(method, std::move(message));
   if (!request.ok()) return call->Finish(request.status(), {});
+  NoteCaller(*call, *request);
   call->posted = true;
   const bool taken = strand_.TryPost([this, call, method, read, request = *std::move(request)]() mutable {
     open_.emplace(call->id(), Open{call, false});
