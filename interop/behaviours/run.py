@@ -167,6 +167,9 @@ def main():
         print("behaviours: docs/conformance.md is left as it is: not every client was asked for everything, or see above")
     said = ", ".join(f"{count} {cell}" for cell, count in sorted(counts.items()))
     print(f"behaviours: {len(languages)} clients, {len(chosen)} behaviours: {said or 'nothing asked'}")
+    # A closing line that test runners are read for; what is not served is neither.
+    served = sum(counts.values()) - counts["unexplained"] - counts[conformance.NOT_SERVED]
+    print(f"{served} passed, {counts['unexplained']} failed")
     if not languages:
         print("behaviours: skipped, no client is installed")
     sys.exit(1 if unexplained else 0)

@@ -1,6 +1,6 @@
 // Command contract checks that a program keeps docs/worker-contract.md.
 //
-//	contract -hopgap build/hopgap [-quiet 70s] [-only WORD] CMD [ARG…]
+//	contract -hopgap build/hopgap [-quiet 70s] [-only WORD] [-together 14] CMD [ARG…]
 //
 // It starts `hopgap serve`, makes topics and subscriptions, runs CMD as the
 // contract says, and prints a line per scenario: standard and exactly-once
@@ -21,12 +21,13 @@ func main() {
 	hopgap := flag.String("hopgap", "build/hopgap", "the program whose broker is used")
 	quiet := flag.Duration("quiet", 70*time.Second, "how long nothing may come again: longer than a lease")
 	only := flag.String("only", "", "only scenarios with this in their names")
+	together := flag.Int("together", 14, "how many scenarios run at a time: fewer, where a runtime starts slowly")
 	flag.Parse()
 	if flag.NArg() == 0 {
 		fmt.Fprintln(os.Stderr, "contract: which command is the worker?")
 		os.Exit(2)
 	}
-	failed, err := check(*hopgap, *quiet, *only, flag.Args())
+	failed, err := check(*hopgap, *quiet, *only, max(1, *together), flag.Args())
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "contract:", err)
 		os.Exit(2)
@@ -36,7 +37,7 @@ func main() {
 	}
 }
 
-func check(hopgap string, quiet time.Duration, only string, command []string) (failed int, err error) {
+func check(hopgap string, quiet time.Duration, only string, together int, command []string) (failed int, err error) {
 	spans, err := openSpanBook()
 	if err != nil {
 		return 0, err
@@ -51,6 +52,7 @@ func check(hopgap string, quiet time.Duration, only string, command []string) (f
 	var all sync.WaitGroup
 	var lock sync.Mutex
 	passed := 0
+	room := make(chan struct{}, together)
 	for number, s := range scenarios {
 		for _, exactlyOnce := range []bool{false, true} {
 			kind := map[bool]string{false: "std", true: "eos"}[exactlyOnce]
@@ -60,6 +62,8 @@ func check(hopgap string, quiet time.Duration, only string, command []string) (f
 			all.Add(1)
 			go func() {
 				defer all.Done()
+				room <- struct{}{}
+				defer func() { <-room }()
 				err := judge(shared, s, fmt.Sprintf("%s-s%d", kind, number), exactlyOnce)
 				lock.Lock()
 				defer lock.Unlock()

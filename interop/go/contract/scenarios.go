@@ -15,7 +15,7 @@ const (
 	afterLease = 100 * time.Second
 )
 
-// A scenario judges one worker on one hop. All run at the same time.
+// A scenario judges one worker on one hop. As many run at a time as are told to.
 type scenario struct {
 	name string
 	run  func(ctx context.Context, h *hop) error
