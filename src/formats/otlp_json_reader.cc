@@ -6,6 +6,7 @@
 
 #include "base/text.h"
 #include "formats/otlp_json.h"
+#include "formats/span_forms.h"
 
 namespace hopgap::formats {
 namespace {
@@ -53,29 +54,23 @@ std::optional<int64_t> Enum(const element& value, std::string_view prefix, std::
 constexpr std::string_view kKinds[] = {"UNSPECIFIED", "INTERNAL", "SERVER", "CLIENT", "PRODUCER", "CONSUMER"};
 constexpr std::string_view kStatuses[] = {"UNSET", "OK", "ERROR"};
 
-}  // namespace
-
-class OtlpLineReader::Impl {
+// Reads OTLP's JSON. With `bad` a span that is none is named there and the rest
+// is read, and so are Tempo's spellings: "batches", ids in base64. Without it the
+// first fault ends the reading.
+class OtlpReader {
  public:
-  absl::Status Read(std::string_view line, std::vector<Span>& out) {
-    element root;
-    if (const simdjson::error_code error = parser_.parse(line.data(), line.size()).get(root)) {
-      return absl::InvalidArgumentError(StrCat("no JSON: ", simdjson::error_message(error)));
-    }
-    simdjson::dom::object object;
-    if (root.get_object().get(object)) return absl::InvalidArgumentError("no JSON object");
+  explicit OtlpReader(std::vector<BadSpan>* bad = nullptr) : bad_(bad) {}
+
+  absl::Status Read(const simdjson::dom::object& object, std::vector<Span>& out) {
     bool found = false;
-    const size_t before = out.size();
-    absl::Status status = absl::OkStatus();
     for (const auto& [key, value] : object) {
-      if (!Is(key, "resourceSpans", "resource_spans")) continue;
+      const bool tempo = bad_ != nullptr && key == "batches";
+      if (!tempo && !Is(key, "resourceSpans", "resource_spans")) continue;
       found = true;
-      status = Each(value, "resourceSpans", [&](const element& one) { return ReadResource(one, out); });
-      if (!status.ok()) break;
+      absl::Status status = Each(value, "resourceSpans", [&](const element& one) { return ReadResource(one, out); });
+      if (!status.ok()) return status;
     }
-    if (status.ok() && !found) status = absl::InvalidArgumentError("no resourceSpans: not an OTLP trace line");
-    if (!status.ok()) out.resize(before);
-    return status;
+    return found ? absl::OkStatus() : absl::InvalidArgumentError("no resourceSpans: not an OTLP trace line");
   }
 
   bool snake_case_seen() const { return snake_case_seen_; }
@@ -114,49 +109,68 @@ class OtlpLineReader::Impl {
 
   // A resource or a scope may stand after the spans it belongs to.
   absl::Status ReadResource(const element& value, std::vector<Span>& out) {
-    std::string service;
+    Span resource;
     const size_t first = out.size();
     const absl::Status status = Members(value, "resourceSpans", [&](std::string_view key, const element& member) {
-      if (key == "resource") return ReadService(member, service);
+      if (key == "resource") return ReadResourceAttributes(member, resource);
       if (Is(key, "scopeSpans", "scope_spans") ||
           Is(key, "instrumentationLibrarySpans", "instrumentation_library_spans")) {
         return Each(member, key, [&](const element& one) { return ReadScope(one, out); });
       }
       return absl::OkStatus();
     });
-    for (size_t i = first; i < out.size(); ++i) out[i].service = service;
+    for (size_t i = first; i < out.size(); ++i) {
+      out[i].service = resource.service;
+      out[i].host = resource.host;
+      out[i].language = resource.language;
+    }
     return status;
   }
 
-  absl::Status ReadService(const element& value, std::string& service) {
+  absl::Status ReadResourceAttributes(const element& value, Span& resource) {
     trace::Attributes attributes;
     const absl::Status status = Members(value, "resource", [&](std::string_view key, const element& member) {
       return key == "attributes" ? ReadAttributes(member, attributes) : absl::OkStatus();
     });
     for (const auto& [key, attribute] : attributes) {
       const std::string* text = std::get_if<std::string>(&attribute);
-      if (key == "service.name" && text != nullptr) service = *text;
+      if (text != nullptr) ApplyResource(key, *text, resource);
     }
     return status;
   }
 
   absl::Status ReadScope(const element& value, std::vector<Span>& out) {
-    std::string scope;
+    std::string scope, version;
     const size_t first = out.size();
     const absl::Status status = Members(value, "scopeSpans", [&](std::string_view key, const element& member) {
       if (key == "spans") {
-        return Each(member, key, [&](const element& one) { return ReadSpan(one, out.emplace_back()); });
+        return Each(member, key, [&](const element& one) { return TakeSpan(one, out); });
       }
       if (key == "scope" || Is(key, "instrumentationLibrary", "instrumentation_library")) {
         return Members(member, key, [&](std::string_view name, const element& text) {
           if (name == "name") scope = Text(text).value_or("");
+          if (name == "version") version = Text(text).value_or("");
           return absl::OkStatus();
         });
       }
       return absl::OkStatus();
     });
-    for (size_t i = first; i < out.size(); ++i) out[i].scope = scope;
+    for (size_t i = first; i < out.size(); ++i) {
+      out[i].scope = scope;
+      out[i].scope_version = version;
+    }
     return status;
+  }
+
+  absl::Status TakeSpan(const element& value, std::vector<Span>& out) {
+    absl::Status status = ReadSpan(value, out.emplace_back());
+    if (status.ok() || bad_ == nullptr) return status;
+    out.pop_back();
+    simdjson::dom::object object;
+    const bool named = value.get_object().get(object) == simdjson::SUCCESS;
+    bad_->push_back(
+        {.line = 0, .id = std::string(named ? TextIn(object, "spanId") : ""), .why = std::string(MessageOf(status))});
+    return absl::OkStatus();
   }
 
   absl::Status ReadSpan(const element& value, Span& span) {
@@ -187,8 +201,9 @@ class OtlpLineReader::Impl {
     return absl::OkStatus();
   }
 
-  static absl::Status ReadTraceId(const element& value, uint64_t& hi, uint64_t& lo) {
+  absl::Status ReadTraceId(const element& value, uint64_t& hi, uint64_t& lo) const {
     const std::string_view text = Text(value).value_or("");
+    if (bad_ != nullptr && text.size() == 24 && ParseTraceId(text, hi, lo)) return absl::OkStatus();
     const std::optional<uint64_t> high = text.size() == 32 ? Hex(text.substr(0, 16)) : std::nullopt;
     const std::optional<uint64_t> low = text.size() == 32 ? Hex(text.substr(16)) : std::nullopt;
     if (!high || !low) return Bad("traceId", "not 32 hexadecimal digits");
@@ -197,16 +212,17 @@ class OtlpLineReader::Impl {
     return absl::OkStatus();
   }
 
-  static absl::Status ReadSpanId(std::string_view field, const element& value, uint64_t& id) {
+  absl::Status ReadSpanId(std::string_view field, const element& value, uint64_t& id) const {
     const std::string_view text = Text(value).value_or("");
-    const std::optional<uint64_t> word = text.size() == 16 ? Hex(text) : std::nullopt;
+    const bool base64 = bad_ != nullptr && text.size() == 12;
+    const std::optional<uint64_t> word = base64 ? ParseSpanId(text) : text.size() == 16 ? Hex(text) : std::nullopt;
     if (!word) return Bad(field, "not 16 hexadecimal digits");
     id = *word;
     return absl::OkStatus();
   }
 
   // "", null, "0" and zeros all mean: a root.
-  static absl::Status ReadParent(const element& value, uint64_t& id) {
+  absl::Status ReadParent(const element& value, uint64_t& id) const {
     if (value.is_null()) return absl::OkStatus();
     const std::optional<std::string_view> text = Text(value);
     if (text && (text->empty() || *text == "0")) return absl::OkStatus();
@@ -304,13 +320,46 @@ class OtlpLineReader::Impl {
     });
   }
 
-  simdjson::dom::parser parser_{kOtlpLineBytesMax};
+  std::vector<BadSpan>* bad_;
   bool snake_case_seen_ = false;
+};
+
+}  // namespace
+
+class OtlpLineReader::Impl {
+ public:
+  absl::Status Read(std::string_view line, std::vector<Span>& out) {
+    element root;
+    if (const simdjson::error_code error = parser_.parse(line.data(), line.size()).get(root)) {
+      return absl::InvalidArgumentError(StrCat("no JSON: ", simdjson::error_message(error)));
+    }
+    simdjson::dom::object object;
+    if (root.get_object().get(object)) return absl::InvalidArgumentError("no JSON object");
+    const size_t before = out.size();
+    absl::Status status = reader_.Read(object, out);
+    if (!status.ok()) out.resize(before);
+    return status;
+  }
+
+  bool snake_case_seen() const { return reader_.snake_case_seen(); }
+
+ private:
+  simdjson::dom::parser parser_{kOtlpLineBytesMax};
+  OtlpReader reader_;
 };
 
 OtlpLineReader::OtlpLineReader() : impl_(std::make_unique<Impl>()) {}
 OtlpLineReader::~OtlpLineReader() = default;
 absl::Status OtlpLineReader::Read(std::string_view line, std::vector<Span>& out) { return impl_->Read(line, out); }
 bool OtlpLineReader::snake_case_seen() const { return impl_->snake_case_seen(); }
+
+void ReadOtlpDocument(const Object& document, SpanSink& sink) {
+  sink.source.forms.insert(Member(document, "batches") ? SpanForm::kTempo : SpanForm::kOtlpJson);
+  OtlpReader reader(&sink.bad);
+  if (const absl::Status status = reader.Read(document, sink.spans); !status.ok()) {
+    sink.bad.push_back({.line = 0, .id = "", .why = std::string(MessageOf(status))});
+  }
+  sink.source.snake_case = sink.source.snake_case || reader.snake_case_seen();
+}
 
 }  // namespace hopgap::formats

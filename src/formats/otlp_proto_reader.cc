@@ -10,6 +10,7 @@
 #include "base/text.h"
 #include "formats/json_text.h"
 #include "formats/otlp_proto.h"
+#include "formats/span_builder.h"
 
 namespace hopgap::formats {
 namespace {
@@ -192,12 +193,12 @@ Fault ReadSpan(const wire::Span& from, Span& span) {
   return ReadLists(from, span);
 }
 
-std::string ServiceOf(const wire::ResourceSpans& group) {
-  std::string service;
+Span ResourceOf(const wire::ResourceSpans& group) {
+  Span resource;
   for (const common::KeyValue& one : group.resource().attributes()) {
-    if (one.key() == "service.name") service = one.value().string_value();
+    ApplyResource(one.key(), one.value().string_value(), resource);
   }
-  return service;
+  return resource;
 }
 
 }  // namespace
@@ -207,7 +208,7 @@ absl::StatusOr<OtlpTaken> DecodeOtlpRequest(std::string_view bytes, std::vector<
   if (!Parse(bytes, request)) return absl::InvalidArgumentError("no ExportTraceServiceRequest in protobuf");
   OtlpTaken result;
   for (const wire::ResourceSpans& group : request.resource_spans()) {
-    const std::string service = ServiceOf(group);
+    const Span resource = ResourceOf(group);
     for (const wire::ScopeSpans& scope : group.scope_spans()) {
       for (const wire::Span& one : scope.spans()) {
         Span span;
@@ -215,8 +216,11 @@ absl::StatusOr<OtlpTaken> DecodeOtlpRequest(std::string_view bytes, std::vector<
           if (++result.rejected == 1) result.rejected_why = std::move(fault);
           continue;
         }
-        span.service = service;
+        span.service = resource.service;
+        span.host = resource.host;
+        span.language = resource.language;
         span.scope = scope.scope().name();
+        span.scope_version = scope.scope().version();
         out.push_back(std::move(span));
         ++result.taken;
       }

@@ -13,6 +13,41 @@ void SetLength(HopTimes& hop, Stage stage, WallTime from, WallTime to) {
   hop.stages[static_cast<size_t>(stage)].length = to - from;
 }
 
+constexpr uint8_t Bit(Stage stage) { return static_cast<uint8_t>(1 << static_cast<int>(stage)); }
+
+// What is not known is not 0: its bit is set, and its time stands in the next
+// stage that is known, so that the stages still add up.
+void SetStages(const MessageView& message, const DeliveryView& delivery, WallTime work_end, HopTimes& hop) {
+  const bool published = Seen(message.publish_call);
+  const WallTime end = Seen(message.publish_end) ? message.publish_end : message.publish_call;
+  const WallTime start = Seen(message.publish_end) && Seen(message.publish_start) ? message.publish_start
+                                                                                  : message.publish_call;
+  if (!Seen(message.publish_end)) hop.missing |= Bit(Stage::kPublishRpc);
+  if (!Seen(message.publish_start) || !Seen(message.publish_end) || message.whole) {
+    hop.missing |= Bit(Stage::kClientPublish);
+  }
+  if (published) {
+    SetLength(hop, Stage::kClientPublish, message.publish_call, start);
+    SetLength(hop, Stage::kPublishRpc, start, end);
+    SetLength(hop, Stage::kDeliveryGap, end, delivery.received);
+  } else {
+    hop.missing |= Bit(Stage::kDeliveryGap);
+  }
+  SetLength(hop, Stage::kDispatchGap, delivery.received, delivery.callback_start);
+  if (delivery.whole) hop.missing |= Bit(Stage::kDispatchGap);
+  SetLength(hop, Stage::kWork, delivery.callback_start, work_end);
+  if (Seen(delivery.ack_called) && Seen(delivery.ack_end)) {
+    SetLength(hop, Stage::kAck, delivery.ack_called, delivery.ack_end);
+  }
+  if (!Seen(delivery.ack_called) || !Seen(delivery.ack_end) || !Seen(delivery.ack_start)) {
+    hop.missing |= Bit(Stage::kAck);
+  }
+  const auto receipt = [](const LeaseCall& call) { return call.receipt; };
+  if (delivery.exactly_once && std::none_of(delivery.leases.begin(), delivery.leases.end(), receipt)) {
+    hop.missing |= kNoLeaseParts;
+  }
+}
+
 // A standard subscription hands a message over whatever its lease does, so the
 // lease parts exist on exactly-once streams only.
 DispatchParts SplitDispatch(const DeliveryView& delivery) {
@@ -59,6 +94,7 @@ Duration RedeliveryWait(const MessageView& message, const DeliveryView& delivery
 
 std::optional<ServerView> ViewOfServer(const MessageView& message, const DeliveryView& delivery) {
   if (!Seen(message.accepted) || !Seen(message.committed) || !Seen(delivery.written)) return std::nullopt;
+  if (!Seen(message.publish_start)) return std::nullopt;
   ServerView view;
   view.accept = message.accepted - message.publish_start;
   view.commit = message.committed - message.accepted;
@@ -69,9 +105,11 @@ std::optional<ServerView> ViewOfServer(const MessageView& message, const Deliver
 }
 
 void SetInstants(const MessageView& message, const DeliveryView& delivery, HopTimes& hop) {
-  hop.publish_call = message.publish_call;
-  hop.publish_start = message.publish_start;
-  hop.publish_end = message.publish_end;
+  if (Seen(message.publish_call)) hop.publish_call = message.publish_call;
+  const WallTime end = Seen(message.publish_end) ? message.publish_end : message.publish_call;
+  const WallTime start = Seen(message.publish_start) ? message.publish_start : message.publish_call;
+  if (Seen(end)) hop.publish_end = end;
+  if (Seen(start)) hop.publish_start = start;
   hop.received = delivery.received;
   hop.callback_start = delivery.callback_start;
   if (Seen(message.accepted)) {
@@ -121,14 +159,7 @@ HopTimes TimesOfHop(const MessageView& message, const DeliveryView& delivery,
   for (const DeliveryView* sibling : siblings) {
     if (sibling->subscription == delivery.subscription && Seen(sibling->received)) ++hop.attempts;
   }
-  SetLength(hop, Stage::kClientPublish, message.publish_call, message.publish_start);
-  SetLength(hop, Stage::kPublishRpc, message.publish_start, message.publish_end);
-  SetLength(hop, Stage::kDeliveryGap, message.publish_end, delivery.received);
-  SetLength(hop, Stage::kDispatchGap, delivery.received, delivery.callback_start);
-  SetLength(hop, Stage::kWork, delivery.callback_start, work_end);
-  if (Seen(delivery.ack_called) && Seen(delivery.ack_end)) {
-    SetLength(hop, Stage::kAck, delivery.ack_called, delivery.ack_end);
-  }
+  SetStages(message, delivery, work_end, hop);
   hop.dispatch = SplitDispatch(delivery);
   hop.work = SplitWork(delivery, work_end);
   hop.redelivery_wait = RedeliveryWait(message, delivery, siblings);

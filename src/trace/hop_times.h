@@ -8,7 +8,8 @@ namespace hopgap::trace {
 
 // The numbers of one hop, all but send lateness, which belongs to the path.
 // `siblings`: every delivery of this message, the path's among them.
-// Requires: the message's publish and the delivery's receipt and callback are seen.
+// Instants that were not seen set bits of HopTimes::missing.
+// Requires: the delivery's receipt and callback are seen.
 HopTimes TimesOfHop(const MessageView& message, const DeliveryView& delivery,
                     std::span<const DeliveryView* const> siblings, WallTime work_end);
 

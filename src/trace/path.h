@@ -54,6 +54,10 @@ struct ServerView {
   friend bool operator==(const ServerView&, const ServerView&) = default;
 };
 
+// In HopTimes::missing: on an exactly-once stream no receipt modack was seen, so
+// the dispatch gap's lease parts are not available.
+inline constexpr uint8_t kNoLeaseParts = 1 << kStages;
+
 // One hop of a path: from the publish call to the handler's last act.
 struct HopTimes {
   std::array<StageTime, kStages> stages;
@@ -65,6 +69,9 @@ struct HopTimes {
   int attempts = 1;                  // receipts of this message at this subscription
   int messages_in_response = 1;
   int stream = 0;
+  uint8_t missing = 0;  // bit s: stage s is not available, its time (if any) is in the stage after it
+  bool Has(Stage stage) const { return (missing >> static_cast<int>(stage) & 1) == 0; }
+  bool has_lease_parts() const { return (missing & kNoLeaseParts) == 0; }
 
   // Instants, for waterfalls and cross-checks; unset: not seen.
   WallTime publish_call{}, publish_start{}, publish_end{}, received{}, callback_start{}, work_end{};

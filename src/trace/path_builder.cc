@@ -26,8 +26,11 @@ std::vector<Path> PathBuilder::Build(const TraceView& view, std::optional<int> h
   context_ = context;
   Index();
   std::vector<Path> paths;
+  built_.clear();
   for (const size_t leaf : Leaves()) {
-    if (Walk(leaf)) paths.push_back(MakePath());
+    if (!Walk(leaf)) continue;
+    built_.push_back(leaf);
+    paths.push_back(MakePath());
   }
   return paths;
 }
@@ -91,7 +94,9 @@ bool PathBuilder::Walk(size_t leaf) {
   for (size_t at = leaf; at != kNone;) {
     const DeliveryView& delivery = view_->deliveries[at];
     const MessageView& message = view_->messages[delivery.message];
-    if (walk_.size() == most || !Handled(delivery) || !Published(message)) return false;
+    if (walk_.size() == most || !Handled(delivery)) return false;
+    // Our own spans are whole; others' may lack a part, which the hop then says.
+    if (hops_ ? !Published(message) : !Seen(message.publish_call)) return false;
     walk_.push_back(at);
     at = DeliveryOfProcess(message.parent);
   }
@@ -132,6 +137,24 @@ std::span<const DeliveryView* const> PathBuilder::SiblingsOf(size_t message) con
   const auto begin = std::lower_bound(by_message_.begin(), by_message_.end(), message, less);
   const auto end = std::lower_bound(begin, by_message_.end(), message + 1, less);
   return {siblings_.data() + (begin - by_message_.begin()), static_cast<size_t>(end - begin)};
+}
+
+HopTimes TimesOfDelivery(const TraceView& view, size_t delivery) {
+  const DeliveryView& of = view.deliveries[delivery];
+  std::vector<const DeliveryView*> siblings;
+  for (const DeliveryView& one : view.deliveries) {
+    if (one.message == of.message) siblings.push_back(&one);
+  }
+  DeliveryView whole = of;
+  if (!Seen(whole.callback_start)) whole.callback_start = whole.received;
+  WallTime end = LastWorkEnd(of);
+  if (!Seen(end)) end = Seen(of.nack_called) ? of.nack_called : whole.callback_start;
+  HopTimes hop = TimesOfHop(view.messages[of.message], whole, siblings, end);
+  if (!Seen(of.callback_start)) {
+    hop.missing |= 1 << static_cast<int>(Stage::kDispatchGap) | 1 << static_cast<int>(Stage::kWork);
+  }
+  if (!Seen(of.ack_called) && !Seen(of.nack_called)) hop.missing |= 1 << static_cast<int>(Stage::kWork);
+  return hop;
 }
 
 std::vector<Path> BuildPaths(std::span<const Span> spans, std::optional<int> hops) {

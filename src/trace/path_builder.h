@@ -20,6 +20,9 @@ class PathBuilder {
   // Requires: what is unfinished has been dropped from the view.
   std::vector<Path> Build(const TraceView& view, std::optional<int> hops, const SpanContext* context);
 
+  // The last delivery of each path that Build() returned last, as an index of the view.
+  const std::vector<size_t>& leaves() const { return built_; }
+
  private:
   static constexpr size_t kNone = SIZE_MAX;
 
@@ -38,6 +41,11 @@ class PathBuilder {
   std::vector<const DeliveryView*> siblings_;  // in the order of by_message_
   std::vector<bool> published_on_;
   std::vector<size_t> walk_;  // deliveries, leaf first
+  std::vector<size_t> built_;
 };
+
+// The times of one delivery of a view, by itself: its publish, or its callback,
+// may not be known. Requires: `delivery` is an index of the view whose receipt was seen.
+HopTimes TimesOfDelivery(const TraceView& view, size_t delivery);
 
 }  // namespace hopgap::trace

@@ -42,6 +42,9 @@ struct Span {
   std::string status_message;
   std::string service;  // resource attribute service.name
   std::string scope;    // instrumentation scope: whose dialect this is
+  std::string scope_version;
+  std::string host;      // resource attribute host.name, else k8s.pod.name, else service.instance.id
+  std::string language;  // resource attribute telemetry.sdk.language
 
   const AttributeValue* Find(std::string_view key) const;
   int64_t Int(std::string_view key, int64_t otherwise = 0) const;  // also from decimal text

@@ -43,6 +43,7 @@ struct BrokerCall {
 struct DeliveryView {
   size_t message = 0;    // index in TraceView::messages
   int subscription = 0;  // equal numbers: the same subscription
+  const Span* span = nullptr;  // that it was read from; null where the view came from events
   uint64_t key = 0;      // DeliveryKey; 0: not known
   uint64_t process_span = 0;
 
@@ -53,6 +54,8 @@ struct DeliveryView {
   WallTime ack_due = kUnseen, ack_start = kUnseen, ack_end = kUnseen, nack_start = kUnseen, nack_end = kUnseen;
   absl::InlinedVector<LeaseCall, 1> leases;
   bool exactly_once = false, receipt_failed = false, abandoned = false;
+  bool whole = false;   // one span for receipt and callback: nothing is known of what lies between
+  bool pushed = false;  // an HTTP request: no ack of its own
   int stream = 0;
   int64_t response = 0, count = 1, ack_count = 0, nack_count = 0, settle_status = 0;
   uint64_t ack_rpc = 0, nack_rpc = 0;
@@ -70,6 +73,8 @@ struct DeliveryView {
 };
 
 struct MessageView {
+  const Span* span = nullptr;  // null where the view came from events, or the publish is not known
+  bool whole = false;          // one span for all of the publish
   uint64_t create_span = 0, parent = 0;
   WallTime scheduled = kUnseen, publish_call = kUnseen, admitted = kUnseen;
   WallTime batching_start = kUnseen, batching_end = kUnseen, released = kUnseen;

@@ -6,11 +6,14 @@
 #include <optional>
 
 #include "base/text.h"
+#include "trace/dialect.h"
 #include "trace/trace_view.h"
 #include "trace/vocabulary.h"
 
 namespace hopgap::trace {
 namespace {
+
+constexpr Duration kNoLength{std::chrono::microseconds{1}};
 
 const AttributeValue* FindIn(const Attributes& attributes, std::string_view key) {
   for (const auto& [name, value] : attributes) {
@@ -68,6 +71,7 @@ class SpanReader {
     for (const Span* span : spans_) {
       if (IsClient(*span, words::kSubscribe)) TakeSubscribe(*span);
     }
+    for (const Span* span : spans_) TakeWholeDelivery(*span);
     for (const Span* span : spans_) {
       if (span->scope == kBrokerScope) {
         TakeBroker(*span);
@@ -111,6 +115,37 @@ class SpanReader {
     message.topic = TopicOf(span);
     message.hop = static_cast<int>(span.Int(words::kHop));
     message.slot_label = span.Find(words::kSlot) == nullptr ? 0 : static_cast<uint64_t>(span.Int(words::kSlot)) + 1;
+    message.span = &span;
+    message.whole = span.Find(kWhole) != nullptr;
+    // A span of no length was not timed: it is when the publish was noted, and no more.
+    if (message.whole && !Seen(message.publish_end) && span.end - span.start > kNoLength) {
+      message.publish_start = span.start;
+      message.publish_end = span.end;
+    }
+  }
+
+  // A delivery whose publish is not here still has its own half.
+  size_t MessageOf(const Span& span) {
+    const auto found = messages_.find(span.parent);
+    if (found != messages_.end()) return found->second;
+    view_.messages.emplace_back();
+    return view_.messages.size() - 1;
+  }
+
+  // One span for a receipt and its callback: the conventions' "process", and the
+  // HTTP request of a push.
+  void TakeWholeDelivery(const Span& span) {
+    const bool push = span.kind == SpanKind::kServer && messages_.contains(span.parent);
+    const bool process = IsClient(span, words::kProcess) && span.Find(kWhole) != nullptr;
+    if ((!push && !process) || subscribes_.contains(span.parent)) return;
+    DeliveryView& delivery = DeliveryOf(MessageOf(span), 0, span);
+    subscribes_.emplace(span.span, static_cast<size_t>(&delivery - view_.deliveries.data()));
+    delivery.span = &span;
+    delivery.whole = true;
+    delivery.pushed = push;
+    delivery.process_span = span.span;
+    delivery.received = delivery.callback_start = span.start;
+    delivery.ack_called = span.end;
   }
 
   // The topic's id, without its project.
@@ -121,9 +156,8 @@ class SpanReader {
   }
 
   void TakeSubscribe(const Span& span) {
-    const auto message = messages_.find(span.parent);
-    if (message == messages_.end()) return;
-    DeliveryView& delivery = DeliveryOf(message->second, DeliveryKeyOf(span), span);
+    DeliveryView& delivery = DeliveryOf(MessageOf(span), DeliveryKeyOf(span), span);
+    delivery.span = &span;
     subscribes_.emplace(span.span, static_cast<size_t>(&delivery - view_.deliveries.data()));
     delivery.received = span.start;
     delivery.subscribe_end = span.end;
@@ -172,7 +206,7 @@ class SpanReader {
     } else if (span.name == words::kScheduler) {
       delivery.scheduler_start = span.start;
       delivery.scheduler_end = span.end;
-    } else if (Ends(span, words::kProcess)) {
+    } else if (Ends(span, words::kProcess) && !delivery.whole) {
       delivery.process_span = span.span;
       delivery.callback_start = span.start;
       delivery.nack_called = At(span, words::kNackCalled);
@@ -236,7 +270,9 @@ class SpanReader {
   }
 
   int SubscriptionOf(const Span& span) {
-    const std::string_view name = span.Text(words::kDestination);
+    std::string_view name = span.Text(words::kDestination);
+    if (name.empty() && span.kind == SpanKind::kServer) name = span.name;
+    if (name.empty()) name = std::string_view(span.name).substr(0, span.name.rfind(' '));
     const std::string_view shortened = name.substr(name.rfind('/') + 1);
     const int next = static_cast<int>(subscriptions_.size());
     return subscriptions_.try_emplace({std::string(span.Text(words::kProjectId)), std::string(shortened)}, next)

@@ -1,0 +1,154 @@
+#include "base/text.h"
+#include "formats/span_forms.h"
+
+// Spans as rows of tables: Cloud Trace's _AllSpans and ClickHouse's otel_traces.
+namespace hopgap::formats {
+namespace {
+
+// A JSON column is an object, or a text that holds one.
+void ForEachInColumn(const Element& column, const std::function<void(std::string_view, const Element&)>& take) {
+  Object object;
+  if (column.get_object().get(object) == simdjson::SUCCESS) return ForEachMember(object, take);
+  if (column.is_string()) ForEachMemberOfText(TextOf(column), take);
+}
+
+void ForEachInColumn(const Object& row, std::string_view name,
+                     const std::function<void(std::string_view, const Element&)>& take) {
+  if (const std::optional<Element> column = Member(row, name)) ForEachInColumn(*column, take);
+}
+
+std::string_view First(const Object& row, std::string_view name, std::string_view other) {
+  const std::string_view text = TextIn(row, name);
+  return text.empty() ? TextIn(row, other) : text;
+}
+
+void ReadAllSpansKind(const Object& row, trace::Span& span) {
+  if (const std::optional<int64_t> number = IntegerIn(row, "kind"); number && *number >= 0 && *number <= 5) {
+    span.kind = static_cast<trace::SpanKind>(*number);
+  } else {
+    span.kind = ParseKind(TextIn(row, "kind"));
+  }
+}
+
+void ReadEventRow(const Element& one, SpanBuilder& builder) {
+  Object object;
+  if (one.get_object().get(object) != simdjson::SUCCESS) return;
+  std::optional<WallTime> at;
+  for (const std::string_view name : {"time", "timestamp", "Timestamp", "time_unix_nano"}) {
+    if (!at) at = InstantIn(object, name);
+  }
+  if (!at) return builder.Wrong("events", "no time");
+  trace::SpanEvent& event = builder.span().events.emplace_back();
+  event.at = *at;
+  event.name = First(object, "name", "Name");
+  for (const std::string_view name : {"attributes", "Attributes"}) {
+    ForEachInColumn(object, name, [&](std::string_view key, const Element& value) {
+      event.attributes.emplace_back(std::string(key), ValueOf(value));
+    });
+  }
+}
+
+void AddLink(std::string_view trace_id, std::string_view span_id, SpanBuilder& builder) {
+  trace::SpanLink link;
+  const std::optional<uint64_t> id = ParseSpanId(span_id);
+  if (!id || !ParseTraceId(trace_id, link.trace_hi, link.trace_lo)) {
+    return builder.Wrong("links", "ids that cannot be read");
+  }
+  link.span = *id;
+  builder.span().links.push_back(std::move(link));
+}
+
+void ReadLinkRow(const Element& one, SpanBuilder& builder) {
+  Object object;
+  if (one.get_object().get(object) != simdjson::SUCCESS) return;
+  AddLink(First(object, "trace_id", "TraceId"), First(object, "span_id", "SpanId"), builder);
+}
+
+std::vector<std::string> Column(const Object& row, std::string_view name) {
+  std::vector<std::string> values;
+  ForEachIn(row, name, [&](const Element& one) { values.push_back(TextOf(one)); });
+  return values;
+}
+
+// Parallel arrays.
+void ReadClickHouseLists(const Object& row, SpanBuilder& builder) {
+  const std::vector<std::string> at = Column(row, "Events.Timestamp"), names = Column(row, "Events.Name");
+  const std::vector<std::string> attributes = Column(row, "Events.Attributes");
+  for (size_t i = 0; i < at.size() && i < names.size(); ++i) {
+    const std::optional<WallTime> time = ParseInstant(at[i]);
+    if (!time) return builder.Wrong("Events.Timestamp", "no time");
+    trace::SpanEvent& event = builder.span().events.emplace_back();
+    event.at = *time;
+    event.name = names[i];
+    if (i >= attributes.size()) continue;
+    ForEachMemberOfText(attributes[i], [&](std::string_view key, const Element& value) {
+      event.attributes.emplace_back(std::string(key), ValueOf(value));
+    });
+  }
+  const std::vector<std::string> traces = Column(row, "Links.TraceId"), spans = Column(row, "Links.SpanId");
+  for (size_t i = 0; i < traces.size() && i < spans.size(); ++i) AddLink(traces[i], spans[i], builder);
+  ForEachIn(row, "Events", [&](const Element& one) { ReadEventRow(one, builder); });
+  ForEachIn(row, "Links", [&](const Element& one) { ReadLinkRow(one, builder); });
+}
+
+}  // namespace
+
+void ReadAllSpansRow(const Object& row, SpanSink& sink) {
+  sink.source.forms.insert(SpanForm::kAllSpans);
+  SpanBuilder builder;
+  trace::Span& span = builder.span();
+  builder.TraceId("trace_id", TextIn(row, "trace_id"));
+  builder.SpanId("span_id", TextIn(row, "span_id"));
+  builder.Parent("parent_span_id", TextIn(row, "parent_span_id"));
+  span.name = TextIn(row, "name");
+  ReadAllSpansKind(row, span);
+  const std::optional<WallTime> start = InstantIn(row, "start_time");
+  builder.Start("start_time", start);
+  const std::optional<int64_t> length = IntegerIn(row, "duration_nano");  // may carry what the two stamps lack
+  if (start) builder.End("end_time", length ? After(*start, length, 1) : InstantIn(row, "end_time"));
+  if (const auto status = ObjectIn(row, "status")) {
+    span.status = static_cast<int>(std::clamp<int64_t>(IntegerIn(*status, "code").value_or(0), 0, 2));
+    span.status_message = TextIn(*status, "message");
+  }
+  ForEachInColumn(row, "resource", [&](std::string_view key, const Element& value) {
+    if (key != "attributes") return;
+    ForEachInColumn(value, [&](std::string_view name, const Element& inner) {
+      builder.ResourceAttribute(name, TextOf(inner));
+    });
+  });
+  ForEachInColumn(row, "attributes", [&](std::string_view key, const Element& value) {
+    builder.Attribute(key, ValueOf(value));
+  });
+  ForEachIn(row, "events", [&](const Element& one) { ReadEventRow(one, builder); });
+  ForEachIn(row, "links", [&](const Element& one) { ReadLinkRow(one, builder); });
+  sink.Take(builder, TextIn(row, "span_id"));
+}
+
+void ReadClickHouseRow(const Object& row, SpanSink& sink) {
+  sink.source.forms.insert(SpanForm::kClickHouse);
+  SpanBuilder builder;
+  trace::Span& span = builder.span();
+  builder.TraceId("TraceId", TextIn(row, "TraceId"));
+  builder.SpanId("SpanId", TextIn(row, "SpanId"));
+  builder.Parent("ParentSpanId", TextIn(row, "ParentSpanId"));
+  span.name = TextIn(row, "SpanName");
+  const std::optional<WallTime> start = InstantIn(row, "Timestamp");
+  builder.Start("Timestamp", start);
+  if (start) builder.End("Duration", After(*start, IntegerIn(row, "Duration"), 1));
+  ForEachInColumn(row, "ResourceAttributes", [&](std::string_view key, const Element& value) {
+    builder.ResourceAttribute(key, TextOf(value));
+  });
+  ForEachInColumn(row, "SpanAttributes", [&](std::string_view key, const Element& value) {
+    builder.Attribute(key, ValueOf(value));
+  });
+  span.kind = ParseKind(TextIn(row, "SpanKind"));
+  span.status = ParseStatus(TextIn(row, "StatusCode"));
+  span.status_message = TextIn(row, "StatusMessage");
+  if (span.service.empty()) span.service = TextIn(row, "ServiceName");
+  span.scope = TextIn(row, "ScopeName");
+  span.scope_version = TextIn(row, "ScopeVersion");
+  ReadClickHouseLists(row, builder);
+  sink.Take(builder, TextIn(row, "SpanId"));
+}
+
+}  // namespace hopgap::formats

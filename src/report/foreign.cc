@@ -1,0 +1,184 @@
+#include "report/foreign.h"
+
+#include <algorithm>
+#include <set>
+
+#include "base/text.h"
+#include "trace/path_builder.h"
+#include "trace/vocabulary.h"
+
+namespace hopgap::report {
+namespace {
+
+using trace::DeliveryView;
+using trace::MessageView;
+using trace::Seen;
+using trace::Stage;
+
+std::string HostOf(const trace::Span* span) {
+  if (span == nullptr) return "";
+  return span->host.empty() ? span->service : span->host;
+}
+
+std::string ShortName(std::string_view name) { return std::string(name.substr(name.rfind('/') + 1)); }
+
+std::string SubscriptionOf(const DeliveryView& delivery) {
+  if (delivery.span == nullptr) return "";
+  if (delivery.pushed) return delivery.span->name;
+  const std::string_view name = delivery.span->Text(trace::words::kDestination);
+  if (!name.empty()) return ShortName(name);
+  const std::string_view whole = delivery.span->name;
+  return ShortName(whole.substr(0, whole.rfind(' ')));
+}
+
+std::string TraceKey(const DeliveryGroup& group) {
+  return StrCat(group.topic, "\n", group.subscription, "\n", trace::ClientName(group.consumer), "\n",
+                group.consumer_version, "\n", group.exactly_once ? 1 : 0);
+}
+
+}  // namespace
+
+size_t ForeignBuilder::GroupOf(const MessageView& message, const DeliveryView& delivery) {
+  DeliveryGroup group;
+  group.topic = message.topic;
+  group.subscription = SubscriptionOf(delivery);
+  group.publisher = message.span == nullptr ? trace::Client::kUnknown : trace::ClientOf(*message.span);
+  group.consumer = trace::ClientOf(*delivery.span);
+  group.consumer_version = delivery.span->scope_version;
+  group.exactly_once = delivery.exactly_once;
+  group.pushed = delivery.pushed;
+  const auto [found, is_new] = groups_.try_emplace(TraceKey(group), out_.groups.size());
+  if (is_new) out_.groups.push_back(std::move(group));
+  return found->second;
+}
+
+size_t ForeignBuilder::HostsOf(const MessageView& message, const DeliveryView& delivery) {
+  HostPair pair;
+  pair.from = HostOf(message.span);
+  pair.to = HostOf(delivery.span);
+  const auto [found, is_new] = hosts_.try_emplace(StrCat(pair.from, "\n", pair.to), out_.hosts.size());
+  if (is_new) out_.hosts.push_back(std::move(pair));
+  return found->second;
+}
+
+void ForeignBuilder::AddDelivery(const trace::TraceView& view, size_t index, WallTime first) {
+  const DeliveryView& delivery = view.deliveries[index];
+  if (delivery.span == nullptr || !Seen(delivery.received)) return;
+  const MessageView& message = view.messages[delivery.message];
+  DeliveryRow row;
+  row.trace_hi = view.trace_hi;
+  row.trace_lo = view.trace_lo;
+  row.create_span = message.create_span;
+  row.subscribe_span = delivery.span->span;
+  row.group = GroupOf(message, delivery);
+  row.hosts = HostsOf(message, delivery);
+  row.hop = trace::TimesOfDelivery(view, index);
+  row.publish_order = first;
+  row.handled = Seen(delivery.callback_start);
+  row.settled = Seen(delivery.ack_called) || Seen(delivery.nack_called);
+  row.expired = delivery.span->Text(trace::words::kResult) == "expired";
+  for (const trace::LeaseCall& call : delivery.leases) row.extensions += call.receipt ? 0 : 1;
+  if (row.handled && row.settled) {
+    callbacks_[HostOf(delivery.span)].push_back(
+        {delivery.callback_start, row.hop.work_end, view.trace_hi, view.trace_lo, SubscriptionOf(delivery)});
+  }
+  if (message.span == nullptr) {
+    ++out_.unknown_publishers;
+    if (const std::string_view id = delivery.span->Text(trace::words::kMessageId); !id.empty()) {
+      unknown_ids_.emplace_back(id);
+    }
+  } else if (row.hop.Has(Stage::kDeliveryGap)) {
+    HostPair& pair = out_.hosts[row.hosts];
+    ++pair.gaps;
+    const Duration early = row.hop.publish_start - row.hop.received;
+    if (early > Duration{0}) {
+      ++pair.impossible;
+      pair.skew_at_least = std::max(pair.skew_at_least, early);
+    }
+  }
+  out_.groups[row.group].rows.push_back(out_.rows.size());
+  out_.rows.push_back(std::move(row));
+}
+
+void ForeignBuilder::AddTrace(std::span<const trace::Span> spans) {
+  const trace::TraceView view = trace::ViewFromSpans(spans);
+  WallTime first = WallTime::max();
+  for (const MessageView& message : view.messages) {
+    if (message.span == nullptr) continue;
+    ++out_.messages;
+    first = std::min(first, message.publish_call);
+    const trace::SpanEvent* end = message.span->FindEvent(trace::words::kPublishEnd);
+    if (end != nullptr && end->attributes.empty()) ++out_.messages_with_events;
+    roots_.push_back({message.publish_call, view.trace_hi, view.trace_lo, message.parent == 0 ? message.topic : "",
+                      HostOf(message.span), std::string(message.span->Text(trace::words::kMessageId))});
+  }
+  for (size_t i = 0; i < view.deliveries.size(); ++i) AddDelivery(view, i, first);
+}
+
+// A message cannot be received before its publish call was sent: then the clocks
+// disagree by at least so much, and no gap of that pair is worth anything.
+void ForeignBuilder::JudgeClocks() {
+  for (DeliveryRow& row : out_.rows) {
+    const HostPair& pair = out_.hosts[row.hosts];
+    const bool impossible = row.hop.Has(Stage::kDeliveryGap) && row.hop.received < row.hop.publish_start;
+    row.skewed = row.hop.Has(Stage::kDeliveryGap) && (pair.skewed() || impossible);
+  }
+}
+
+void ForeignBuilder::FindBrokenChains() {
+  for (auto& [host, callbacks] : callbacks_) {
+    std::sort(callbacks.begin(), callbacks.end(), [](const Callback& a, const Callback& b) { return a.start < b.start; });
+  }
+  constexpr int kLookedAt = 64;  // callbacks that may run at once
+  std::map<std::string, uint64_t> all;
+  std::map<std::pair<std::string, std::string>, uint64_t> inside;
+  for (const Root& root : roots_) {
+    if (root.topic.empty()) continue;
+    ++all[root.topic];
+    const auto found = callbacks_.find(root.host);
+    if (found == callbacks_.end()) continue;
+    const std::vector<Callback>& callbacks = found->second;
+    auto at = std::upper_bound(callbacks.begin(), callbacks.end(), root.at,
+                               [](WallTime time, const Callback& one) { return time < one.start; });
+    std::set<std::string> around;
+    for (int i = 0; i < kLookedAt && at != callbacks.begin(); ++i) {
+      --at;
+      const bool elsewhere = at->trace_hi != root.trace_hi || at->trace_lo != root.trace_lo;
+      if (elsewhere && root.at <= at->end) around.insert(at->subscription);
+    }
+    if (around.size() == 1) ++inside[{*around.begin(), root.topic}];
+  }
+  for (const auto& [key, count] : inside) {
+    const uint64_t of = all[key.second];
+    if (count * 10 >= of * 9) out_.broken.push_back({key.first, key.second, count, of});
+  }
+}
+
+Foreign ForeignBuilder::Finish(trace::SpanQuality quality) {
+  JudgeClocks();
+  FindBrokenChains();
+  std::set<std::string> ids;
+  for (const Root& root : roots_) ids.insert(root.id);
+  for (const std::string& id : unknown_ids_) out_.matched_ids += ids.contains(id) ? 1 : 0;
+  for (DeliveryGroup& group : out_.groups) {
+    std::sort(group.rows.begin(), group.rows.end(), [this](size_t a, size_t b) {
+      return std::pair(out_.rows[a].hop.received, a) < std::pair(out_.rows[b].hop.received, b);
+    });
+  }
+  out_.quality = std::move(quality);
+  return std::move(out_);
+}
+
+std::vector<int64_t> StageValues(const Foreign& foreign, const DeliveryGroup& group, Stage stage) {
+  std::vector<int64_t> values;
+  for (const size_t index : group.rows) {
+    const DeliveryRow& row = foreign.rows[index];
+    if (!row.hop.Has(stage) || (stage == Stage::kDeliveryGap && row.skewed)) continue;
+    Duration length = row.hop.stages[static_cast<size_t>(stage)].length;
+    if (stage == Stage::kDeliveryGap) length -= row.hop.redelivery_wait;
+    values.push_back(length.count());
+  }
+  return values;
+}
+
+}  // namespace hopgap::report

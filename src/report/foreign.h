@@ -1,0 +1,132 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "stats/interval.h"
+#include "trace/dialect.h"
+#include "trace/path.h"
+#include "trace/trace_set.h"
+#include "trace/trace_view.h"
+
+namespace hopgap::report {
+
+// What other people's spans say about single deliveries, whether or not they are
+// part of a whole chain: the source of the tables and findings of `analyze`.
+
+// Deliveries that are looked at together.
+struct DeliveryGroup {
+  std::string topic;  // empty: the publisher is not known
+  std::string subscription;
+  trace::Client publisher = trace::Client::kUnknown, consumer = trace::Client::kUnknown;
+  std::string consumer_version;
+  bool exactly_once = false, pushed = false;
+  std::vector<size_t> rows;  // indices of Foreign::rows, by receipt
+};
+
+struct DeliveryRow {
+  uint64_t trace_hi = 0, trace_lo = 0, create_span = 0, subscribe_span = 0;
+  size_t group = 0, hosts = 0;
+  trace::HopTimes hop;
+  WallTime publish_order{};  // of the first publish call of the trace
+  int extensions = 0;        // lease calls that are no receipts
+  bool handled = false, settled = false, expired = false;
+  bool skewed = false;       // the delivery gap is unusable: its hosts' clocks disagree
+};
+
+// Two hosts, of which one published what the other received.
+struct HostPair {
+  std::string from, to;
+  uint64_t gaps = 0, impossible = 0;  // received before its publish had begun
+  Duration skew_at_least{0};
+  bool skewed() const { return impossible * 20 >= gaps && impossible > 0; }
+};
+
+// A publish that began inside a running callback of another trace.
+struct BrokenChain {
+  std::string subscription, topic;
+  uint64_t inside = 0, all = 0;
+};
+
+struct Foreign {
+  trace::SpanQuality quality;
+  std::vector<DeliveryGroup> groups;
+  std::vector<DeliveryRow> rows;
+  std::vector<HostPair> hosts;
+  std::vector<BrokenChain> broken;
+  uint64_t messages = 0, messages_with_events = 0;
+  uint64_t unknown_publishers = 0;
+  uint64_t matched_ids = 0;  // of those: a publish with the same message id is here
+  Duration precision{1};     // the coarsest of the files'
+  bool links = true, events = true;  // that the files' forms can carry
+};
+
+class ForeignBuilder {
+ public:
+  void AddTrace(std::span<const trace::Span> spans);
+  Foreign Finish(trace::SpanQuality quality);
+
+ private:
+  struct Callback {
+    WallTime start, end;
+    uint64_t trace_hi, trace_lo;
+    std::string subscription;
+  };
+  struct Root {
+    WallTime at;
+    uint64_t trace_hi, trace_lo;
+    std::string topic, host, id;
+  };
+  void AddDelivery(const trace::TraceView& view, size_t index, WallTime first);
+  size_t GroupOf(const trace::MessageView& message, const trace::DeliveryView& delivery);
+  size_t HostsOf(const trace::MessageView& message, const trace::DeliveryView& delivery);
+  void JudgeClocks();
+  void FindBrokenChains();
+
+  Foreign out_;
+  std::map<std::string, size_t> groups_, hosts_;
+  std::map<std::string, std::vector<Callback>> callbacks_;  // by host
+  std::vector<Root> roots_;
+  std::vector<std::string> unknown_ids_;
+};
+
+// The values of one stage in a group, where it is available (and not skewed).
+std::vector<int64_t> StageValues(const Foreign& foreign, const DeliveryGroup& group, trace::Stage stage);
+
+// Something worth knowing, with what supports it.
+struct Finding {
+  std::string key;     // "exactly_once_gate"
+  std::string where;   // the subscription
+  std::string words;   // a sentence with its numbers
+  std::string trace;   // an exemplar, 32 digits; may be empty
+  double weight = 0;   // milliseconds a message, for the order
+};
+std::vector<Finding> FindingsOf(const Foreign& foreign);
+
+// How close a subscription that waits for receipts is to its limit.
+struct Place {
+  std::string where;
+  double messages_per_response = 1, modack_ms = 0, rate_per_second = 0;
+  int streams = 1;
+  bool streams_given = false;  // else at least so many were seen at once
+  double capacity_per_second() const { return streams * messages_per_response * 1000 / modack_ms; }
+};
+std::vector<Place> PlacesOf(const Foreign& foreign, std::optional<int> streams);
+
+struct Setting {
+  std::string where, client, name, from, to, gain;
+  double gain_ms = 0;  // a message of this subscription
+};
+std::vector<Setting> SettingsOf(const Foreign& foreign, std::optional<int> streams);
+
+// Text, at most kWidthMin columns.
+std::string QualityText(const Foreign& foreign, const std::vector<std::string>& sources);
+std::string DeliveriesText(const Foreign& foreign);
+std::string FindingsText(const Foreign& foreign, std::optional<int> streams);
+
+}  // namespace hopgap::report

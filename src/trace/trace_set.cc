@@ -1,0 +1,271 @@
+#include "trace/trace_set.h"
+
+#include <algorithm>
+#include <set>
+#include <tuple>
+#include <utility>
+
+#include "base/text.h"
+#include "trace/vocabulary.h"
+
+namespace hopgap::trace {
+namespace {
+
+constexpr Duration kZeroLength{std::chrono::microseconds{1}};
+
+auto KeyOf(const Span& span) { return std::tuple(span.trace_hi, span.trace_lo, span.span); }
+
+// Orders and counts without moving spans more than once.
+bool Before(const Span& a, const Span& b) {
+  return std::tuple(a.trace_hi, a.trace_lo, a.span, a.end) < std::tuple(b.trace_hi, b.trace_lo, b.span, b.end);
+}
+
+bool SameTimes(const Span& a, const Span& b) { return a.start == b.start && a.end == b.end; }
+
+struct RpcWords {
+  std::string_view start, end;
+};
+RpcWords WordsOf(Role role) {
+  switch (role) {
+    case Role::kPublishRpc: return {words::kPublishStart, words::kPublishEnd};
+    case Role::kModackRpc: return {words::kModackStart, words::kModackEnd};
+    case Role::kAckRpc: return {words::kAckStart, words::kAckEnd};
+    default: return {words::kNackStart, words::kNackEnd};
+  }
+}
+
+SpanEvent* Event(Span& span, std::string_view name) {
+  for (SpanEvent& event : span.events) {
+    if (event.name == name) return &event;
+  }
+  return nullptr;
+}
+
+SpanEvent& AddInferred(Span& span, std::string_view name, WallTime at) {
+  return span.events.emplace_back(SpanEvent{at, std::string(name), {{std::string(kInferred), true}}});
+}
+
+bool Zero(const Span& span) { return span.end - span.start <= kZeroLength; }
+
+}  // namespace
+
+bool StartIsOfQueueing(Client client, Role rpc) {
+  if (client == Client::kNode) return rpc == Role::kModackRpc || rpc == Role::kAckRpc || rpc == Role::kNackRpc;
+  return client == Client::kPython && rpc == Role::kPublishRpc;
+}
+
+absl::Status TraceSet::Add(std::vector<Span>& spans) {
+  if (spans_.size() + spans.size() > spans_max_) {
+    return absl::ResourceExhaustedError(StrCat("more than ", spans_max_,
+                                               " spans, which are held in memory (about 1 kB each): analyze fewer files, "
+                                               "a shorter window or sampled traces"));
+  }
+  for (Span& span : spans) {
+    Canonicalize(span);
+    spans_.push_back(std::move(span));
+  }
+  spans.clear();
+  return absl::OkStatus();
+}
+
+void TraceSet::Sort() { std::sort(spans_.begin(), spans_.end(), Before); }
+
+Span* TraceSet::Find(uint64_t hi, uint64_t lo, uint64_t span) {
+  const auto key = std::tuple(hi, lo, span);
+  const auto found = std::lower_bound(spans_.begin(), spans_.end(), key,
+                                      [](const Span& one, const auto& wanted) { return KeyOf(one) < wanted; });
+  return found == spans_.end() || KeyOf(*found) != key ? nullptr : &*found;
+}
+
+// Of spans with one id the last in order ends last, and is kept.
+void TraceSet::DropDuplicates() {
+  size_t kept = 0;
+  for (size_t i = 0; i < spans_.size(); ++i) {
+    const bool last = i + 1 == spans_.size() || KeyOf(spans_[i]) != KeyOf(spans_[i + 1]);
+    if (!last) {
+      ++(SameTimes(spans_[i], spans_[i + 1]) ? quality_.duplicates : quality_.conflicting);
+      continue;
+    }
+    if (kept != i) spans_[kept] = std::move(spans_[i]);
+    ++kept;
+  }
+  spans_.resize(kept);
+}
+
+void TraceSet::DropImpossible() {
+  std::erase_if(spans_, [this](const Span& span) {
+    if (span.end >= span.start) return false;
+    ++(span.end == WallTime{} ? quality_.unended : quality_.impossible);
+    return true;
+  });
+}
+
+// A delivery whose parent is not a publish (or that has none) but that links to
+// one: the link is its parent. Of several the publish that ended last. Its whole
+// trace below it moves along.
+void TraceSet::JoinByLinks() {
+  std::map<Id, Id> moved;  // trace -> trace, for traces of which a delivery joined
+  for (Span& span : spans_) {
+    const Role role = RoleOf(span);
+    const bool whole = role == Role::kProcess && span.Find(kWhole) != nullptr;
+    if ((role != Role::kSubscribe && !whole) || span.links.empty()) continue;
+    const Span* parent = span.parent == 0 ? nullptr : Find(span.trace_hi, span.trace_lo, span.parent);
+    if (parent != nullptr && (RoleOf(*parent) == Role::kCreate || RoleOf(*parent) == Role::kSubscribe)) continue;
+    const Span* publish = nullptr;
+    for (const SpanLink& link : span.links) {
+      const Span* target = Find(link.trace_hi, link.trace_lo, link.span);
+      if (target == nullptr || RoleOf(*target) != Role::kCreate) continue;
+      if (publish == nullptr || publish->end < target->end) publish = target;
+    }
+    if (publish == nullptr) continue;
+    ++quality_.linked;
+    span.parent = publish->span;
+    if (span.trace_hi == publish->trace_hi && span.trace_lo == publish->trace_lo) continue;
+    moved[{span.trace_hi, span.trace_lo}] = {publish->trace_hi, publish->trace_lo};
+  }
+  if (moved.empty()) return;
+  for (Span& span : spans_) {
+    // A chain of joins ends where a trace did not move; a circle after as many steps as there are.
+    for (size_t steps = 0; steps < moved.size(); ++steps) {
+      const auto found = moved.find({span.trace_hi, span.trace_lo});
+      if (found == moved.end() || IsRpc(RoleOf(span))) break;
+      std::tie(span.trace_hi, span.trace_lo) = found->second;
+    }
+    for (SpanLink& link : span.links) {  // of calls to deliveries that moved
+      const auto found = moved.find({link.trace_hi, link.trace_lo});
+      if (found != moved.end()) std::tie(link.trace_hi, link.trace_lo) = found->second;
+    }
+  }
+  Sort();
+}
+
+void TraceSet::ApplyRpc(const Span& rpc, Role role, Span& target) {
+  const auto [start_word, end_word] = WordsOf(role);
+  SpanEvent* start = Event(target, start_word);
+  if (role == Role::kModackRpc && start != nullptr && std::abs((start->at - rpc.start).count()) > 1'000'000'000) {
+    return;  // an extension: events have it already
+  }
+  const AttributeValue* receipt = rpc.Find(words::kIsReceipt);
+  if (start == nullptr) {
+    SpanEvent& made = AddInferred(target, start_word, rpc.start);
+    if (receipt != nullptr) made.attributes.emplace_back(words::kIsReceipt, *receipt);
+    ++quality_.inferred_events;
+  } else if (StartIsOfQueueing(ClientOf(target), role) && start->at < rpc.start) {
+    start->at = rpc.start;
+  }
+  if (Event(target, end_word) == nullptr) {
+    SpanEvent& made = AddInferred(target, end_word, rpc.end);
+    if (receipt != nullptr) made.attributes.emplace_back(words::kIsReceipt, *receipt);
+    ++quality_.inferred_events;
+  }
+}
+
+void TraceSet::JoinRpc(const Span& rpc, Role role) {
+  RpcStats& stats = quality_.rpcs[static_cast<size_t>(role) - static_cast<size_t>(Role::kPublishRpc)];
+  ++stats.calls;
+  stats.total += rpc.end - rpc.start;
+  const auto messages = static_cast<uint64_t>(
+      std::max<int64_t>(rpc.Int(words::kBatchCount), static_cast<int64_t>(rpc.links.size())));
+  stats.messages += messages;
+  stats.messages_max = std::max(stats.messages_max, messages);
+  for (const SpanLink& link : rpc.links) {
+    if (Span* target = Find(link.trace_hi, link.trace_lo, link.span)) ApplyRpc(rpc, role, *target);
+  }
+}
+
+// Links go from the call to its messages, back, or both ways.
+void TraceSet::JoinRpcs() {
+  std::vector<std::pair<const Span*, Span*>> back;
+  for (Span& span : spans_) {
+    const Role role = RoleOf(span);
+    for (const SpanLink& link : span.links) {
+      Span* other = Find(link.trace_hi, link.trace_lo, link.span);
+      if (other == nullptr) {
+        ++quality_.dangling_links;
+      } else if ((role == Role::kCreate || role == Role::kSubscribe) && IsRpc(RoleOf(*other))) {
+        back.emplace_back(other, &span);
+      }
+    }
+  }
+  for (const Span& span : spans_) {
+    if (const Role role = RoleOf(span); IsRpc(role)) JoinRpc(span, role);
+  }
+  for (const auto& [rpc, target] : back) ApplyRpc(*rpc, RoleOf(*rpc), *target);
+}
+
+// Where neither events nor RPC spans came along, ends of spans still say when a
+// publish ended (its create span ends then) and an ack (its subscribe span does).
+void TraceSet::InferEnds() {
+  for (Span& span : spans_) {
+    const Role role = RoleOf(span);
+    if (role == Role::kPublisherPart && span.name == words::kPublisherBatching) {
+      Span* create = Find(span.trace_hi, span.trace_lo, span.parent);
+      if (create == nullptr) continue;
+      if (SpanEvent* start = Event(*create, words::kPublishStart)) {
+        const bool queued = StartIsOfQueueing(ClientOf(*create), Role::kPublishRpc);
+        if (queued && start->at < span.end) start->at = span.end;
+        continue;
+      }
+      AddInferred(*create, words::kPublishStart, span.end);
+      ++quality_.inferred_events;
+    }
+  }
+  for (Span& span : spans_) {
+    const Role role = RoleOf(span);
+    const auto infer = [&](std::string_view word) {
+      if (span.FindEvent(word) != nullptr) return;
+      AddInferred(span, word, span.end);
+      ++quality_.inferred_events;
+    };
+    const bool whole = span.Find(kWhole) != nullptr;
+    if (role == Role::kCreate && !whole && !Zero(span)) infer(words::kPublishEnd);
+    if (role != Role::kSubscribe) continue;
+    if (span.Text(words::kResult) == "acked") infer(words::kAckEnd);
+    if (span.Text(words::kResult) == "nacked") infer(words::kNackEnd);
+  }
+}
+
+void TraceSet::Count() {
+  quality_.spans = spans_.size();
+  const Span* previous = nullptr;
+  for (const Span& span : spans_) {
+    const bool first = previous == nullptr || previous->trace_hi != span.trace_hi || previous->trace_lo != span.trace_lo;
+    if (first) ++quality_.traces;
+    previous = &span;
+    const Client client = ClientOf(span);
+    const Role role = RoleOf(span);
+    if (client != Client::kUnknown && role != Role::kBroker) ++quality_.clients[{client, span.scope_version}];
+    if (span.parent != 0 && role != Role::kOther && role != Role::kServer &&
+        Find(span.trace_hi, span.trace_lo, span.parent) == nullptr) {
+      ++quality_.missing_parents;
+    }
+    if (role != Role::kCreate && role != Role::kSubscribe) continue;
+    auto& [zero, all] = quality_.zero_length[{client, role}];
+    zero += Zero(span) ? 1 : 0;
+    ++all;
+  }
+}
+
+void TraceSet::Finish() {
+  Sort();
+  DropDuplicates();
+  DropImpossible();
+  JoinByLinks();
+  JoinRpcs();
+  InferEnds();
+  Count();
+}
+
+void TraceSet::ForEachTrace(const std::function<void(std::span<const Span>)>& take) const {
+  for (size_t from = 0; from < spans_.size();) {
+    size_t to = from + 1;
+    while (to < spans_.size() && spans_[to].trace_hi == spans_[from].trace_hi &&
+           spans_[to].trace_lo == spans_[from].trace_lo) {
+      ++to;
+    }
+    take(std::span<const Span>(spans_).subspan(from, to - from));
+    from = to;
+  }
+}
+
+}  // namespace hopgap::trace
