@@ -15,20 +15,22 @@
 #include "cli/cloud_trace.h"
 #include "cli/commands.h"
 #include "cli/exit_codes.h"
+#include "cli/foreign_traces.h"
 #include "cli/present.h"
 #include "cli/setup.h"
 #include "formats/otlp_json.h"
 #include "formats/run_json.h"
-#include "report/from_spans.h"
+#include "report/how_to.h"
 #include "trace/build.h"
 
 namespace hopgap::cli {
 namespace {
 
 struct AnalyzeOptions {
-  std::string path;
-  bool json = false, per_hop = false;
-  std::string waterfall;
+  std::vector<std::string> paths;
+  bool json = false, per_hop = false, csv = false, join_message_ids = false;
+  std::string waterfall, trace, out, how;
+  std::optional<int> streams;
   CloudTraceFlags cloud_trace;
 };
 
@@ -89,47 +91,52 @@ absl::Status CheckWaterfallOf(const report::Run& run, const AnalyzeOptions& opti
 
 // Spans of processes that had no common plan; `collected` is what the folder's
 // run.json knows beside them.
-int AnalyzeSpans(const std::string& file, const AnalyzeOptions& options,
+int AnalyzeSpans(std::vector<std::string> files, std::string name, const AnalyzeOptions& options,
                  const std::optional<report::SpansOnly>& collected) {
-  uint64_t spans = 0;
-  absl::StatusOr<Traces> traces = ReadTraces(file, spans);
-  if (!traces.ok()) return Fail(kBadConfiguration, MessageOf(traces.status()));
-  report::FromSpans from_spans;
-  for (const auto& [id, trace] : *traces) from_spans.AddTrace(trace);
-  report::Run run = from_spans.Finish(options.path, spans);
-  if (collected) {
-    std::vector<std::string>& notes = run.spans_only->notes;
-    notes.insert(notes.begin(), collected->notes.begin(), collected->notes.end());
-  }
-  if (run.arms.empty()) {
-    std::string why;
-    for (const std::string& note : run.spans_only->notes) why += StrCat("\n  ", note);
-    return Fail(kBadConfiguration, StrCat(options.path, ": ", spans,
-                                          " spans, and no message in them from its publish to its last ack", why));
-  }
-  if (absl::Status status = CheckWaterfallOf(run, options); !status.ok()) {
-    return Fail(kBadConfiguration, MessageOf(status));
-  }
-  return Print(run, options);
+  return AnalyzeForeign(
+      {.paths = std::move(files),
+       .name = std::move(name),
+       .collected = collected,
+       .presentation = {.json = options.json, .per_hop = options.per_hop, .waterfall = options.waterfall},
+       .csv = options.csv,
+       .join_message_ids = options.join_message_ids,
+       .trace = options.trace,
+       .out = options.out,
+       .streams = options.streams});
 }
 
-int AnalyzeFolder(const AnalyzeOptions& options) {
-  const std::string run_file = StrCat(options.path, "/run.json"),
-                    spans_file = StrCat(options.path, "/", formats::kSpansFile);
-  absl::StatusOr<std::string> text = ReadText(run_file);
-  if (!text.ok()) {
-    return Fail(kBadConfiguration, StrCat(MessageOf(text.status()),
-                                          "; if its spans are there, name their file: hopgap analyze ", spans_file));
+// Of a run with a plan these say nothing, or not the same.
+absl::Status CheckRunFlags(const AnalyzeOptions& options) {
+  const std::pair<bool, const char*> given[] = {{options.csv, "--csv"},
+                                                {options.join_message_ids, "--join-message-ids"},
+                                                {!options.out.empty(), "--out"},
+                                                {!options.trace.empty(), "--trace"},
+                                                {options.streams.has_value(), "--streams"}};
+  for (const auto& [is_given, flag] : given) {
+    if (!is_given) continue;
+    return absl::InvalidArgumentError(StrCat(flag,
+                                             ": only for spans that no run of ours planned; name the folder's file ",
+                                             formats::kSpansFile, " to read it as such"));
   }
+  return absl::OkStatus();
+}
+
+int AnalyzeFolder(const std::string& path, const AnalyzeOptions& options) {
+  const std::string run_file = StrCat(path, "/run.json"), spans_file = StrCat(path, "/", formats::kSpansFile);
+  absl::StatusOr<std::string> text = ReadText(run_file);
+  if (!text.ok()) return Fail(kBadConfiguration, MessageOf(text.status()));
   absl::StatusOr<report::Run> run = formats::ReadRunJson(*text, run_file);
   if (!run.ok()) return Fail(kBadConfiguration, MessageOf(run.status()));
-  if (run->spans_only) return AnalyzeSpans(spans_file, options, run->spans_only);
+  if (run->spans_only) return AnalyzeSpans({spans_file}, path, options, run->spans_only);
+  if (absl::Status status = CheckRunFlags(options); !status.ok()) {
+    return Fail(kBadConfiguration, MessageOf(status));
+  }
   if (absl::Status status = CheckWaterfallOf(*run, options); !status.ok()) {
     return Fail(kBadConfiguration, MessageOf(status));
   }
   if (run->configuration.spans_of == 0) {
     return Fail(kBadConfiguration,
-                StrCat(options.path, ": this run wrote no spans (--spans none); its result is in summary.json"));
+                StrCat(path, ": this run wrote no spans (--spans none); its result is in summary.json"));
   }
   uint64_t spans = 0;
   absl::StatusOr<Traces> traces = ReadTraces(spans_file, spans);
@@ -138,34 +145,58 @@ int AnalyzeFolder(const AnalyzeOptions& options) {
   return Print(*run, options);
 }
 
+std::string NameOf(const std::vector<std::string>& paths) {
+  if (paths.size() == 1) return paths[0] == "-" ? "standard input" : paths[0];
+  return StrCat(paths[0], " and ", paths.size() - 1, " more");
+}
+
 int AnalyzeCommand(AnalyzeOptions options) {
-  if (IsCloudTrace(options.path)) {
-    absl::StatusOr<std::string> file = FetchCloudTrace(options.path, options.cloud_trace);
+  if (!options.how.empty()) {
+    const std::string text = report::HowToText(options.how);
+    if (text.empty()) {
+      return Fail(kBadConfiguration, StrCat("--how: '", options.how, "' is none of ", report::kHowToClients));
+    }
+    std::fputs(text.c_str(), stdout);
+    return kOk;
+  }
+  if (options.paths.empty())
+    return Fail(kBadConfiguration, "PATH: what is to be read? A file, a folder, or - for standard input");
+  for (std::string& path : options.paths) {
+    if (!IsCloudTrace(path)) continue;
+    absl::StatusOr<std::string> file = FetchCloudTrace(path, options.cloud_trace);
     if (!file.ok()) return Fail(CodeOfTarget(file.status()), MessageOf(file.status()));
-    options.path = *std::move(file);
+    path = *std::move(file);
   }
   std::error_code ignored;
-  const std::filesystem::file_status status = std::filesystem::status(options.path, ignored);
-  if (std::filesystem::exists(status) && !std::filesystem::is_directory(status)) {
-    return AnalyzeSpans(options.path, options, std::nullopt);
+  if (options.paths.size() == 1 && std::filesystem::exists(options.paths[0] + "/run.json", ignored)) {
+    return AnalyzeFolder(options.paths[0], options);
   }
-  return AnalyzeFolder(options);
+  return AnalyzeSpans(options.paths, NameOf(options.paths), options, std::nullopt);
 }
 
 }  // namespace
 
 void AddAnalyze(CLI::App& app, Commands& commands) {
   auto options = std::make_shared<AnalyzeOptions>();
-  CLI::App* command = app.add_subcommand("analyze", "explain a run folder, or a file of spans that others wrote");
+  CLI::App* command =
+      app.add_subcommand("analyze", "explain a run folder, or traces that other people's services wrote");
   command->group("Explain");
-  command
-      ->add_option("PATH", options->path,
-                   "a folder that `hopgap run`, `simulate` or `collect` wrote, or a file of OTLP JSON lines, or "
-                   "cloudtrace:PROJECT")
-      ->required();
+  command->add_option(
+      "PATH", options->paths,
+      "a folder that `hopgap run`, `simulate` or `collect` wrote; or files and folders of spans (OTLP, "
+      "Jaeger, Zipkin, Tempo, Cloud Trace, _AllSpans, ClickHouse; packed or not), - for standard input; "
+      "or cloudtrace:PROJECT");
   command->add_flag("--json", options->json, "print one JSON document (docs/json.md)");
+  command->add_flag("--csv", options->csv, "print a line a delivery: instants and stages");
   command->add_flag("--per-hop", options->per_hop, "tables per hop as well");
   command->add_option("--waterfall", options->waterfall, "the arm whose median message is drawn");
+  command->add_option("--trace", options->trace, "take one trace apart: which span gave which instant");
+  command->add_option("--out", options->out, "write a run folder, for reports and comparisons");
+  command->add_option("--streams", options->streams, "streams that each exactly-once subscription has open")
+      ->check(CLI::Range(1, 10'000));
+  command->add_flag("--join-message-ids", options->join_message_ids,
+                    "join deliveries whose trace context was lost to the publish with their message id");
+  command->add_option("--how", options->how, StrCat("how to switch tracing on in a client: ", report::kHowToClients));
   AddCloudTraceFlags(*command, options->cloud_trace);
   // It only reads: a signal just ends it.
   commands.push_back({command, [options] { return AnalyzeCommand(*options); }, false});

@@ -14,6 +14,7 @@ enum ExitCode : int {
   kRefused = 8,        // the target's credentials are missing, expired or refused
   kQuota = 9,          // a quota of the service is used up
   kUnfit = 10,         // doctor: a check failed that has no code of its own
+  kPartial = 13,       // analyze: some spans could not be read; the figures are of the rest
   kInternal = 70,      // a bug of ours; please report it
   kInterrupted = 130,  // SIGINT ended it early; what completed was reported
   kTerminated = 143,   // SIGTERM, likewise

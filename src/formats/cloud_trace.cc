@@ -151,7 +151,8 @@ std::optional<WallTime> ParseRfc3339(std::string_view text) {
   const std::chrono::year_month_day date{std::chrono::year{part(0, 4)},
                                          std::chrono::month{static_cast<unsigned>(part(5, 2))},
                                          std::chrono::day{static_cast<unsigned>(part(8, 2))}};
-  if (!date.ok() || part(0, 4) > kYearMax || part(11, 2) > 23 || part(14, 2) > 59 || part(17, 2) > 60) return std::nullopt;
+  if (!date.ok() || part(0, 4) > kYearMax || part(11, 2) > 23 || part(14, 2) > 59 || part(17, 2) > 60)
+    return std::nullopt;
   int64_t fraction_ns = 0;
   std::string_view rest = text.substr(kForm.size(), text.size() - kForm.size() - 1);
   if (!rest.empty()) {

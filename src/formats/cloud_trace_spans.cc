@@ -113,9 +113,8 @@ void ReadCloudTraceV2Span(const Object& span, SpanSink& sink) {
   builder.span().kind = ParseKind(TextIn(span, "spanKind"));
   builder.Start("startTime", InstantIn(span, "startTime"));
   builder.End("endTime", InstantIn(span, "endTime"));
-  ForEachV2Attribute(span, [&](std::string_view key, trace::AttributeValue value) {
-    builder.Attribute(key, std::move(value));
-  });
+  ForEachV2Attribute(
+      span, [&](std::string_view key, trace::AttributeValue value) { builder.Attribute(key, std::move(value)); });
   ForEachInList(span, "timeEvents", "timeEvent", [&](const Object& one) { ReadV2Event(one, builder); });
   ForEachInList(span, "links", "link", [&](const Object& one) { ReadV2Link(one, builder); });
   if (const auto status = ObjectIn(span, "status")) {

@@ -102,9 +102,8 @@ void ReadJaegerSpan(const Object& span, const Object* processes, SpanSink& sink)
   }
   builder.Parent("parentSpanID", TextIn(span, "parentSpanID"));
   ReadReferences(span, builder);
-  ReadTags(span, "tags", [&](std::string_view key, trace::AttributeValue value) {
-    builder.Attribute(key, std::move(value));
-  });
+  ReadTags(span, "tags",
+           [&](std::string_view key, trace::AttributeValue value) { builder.Attribute(key, std::move(value)); });
   ReadLogs(span, builder);
   sink.Take(builder, TextIn(span, "spanID"));
 }

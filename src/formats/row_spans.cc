@@ -112,13 +112,11 @@ void ReadAllSpansRow(const Object& row, SpanSink& sink) {
   }
   ForEachInColumn(row, "resource", [&](std::string_view key, const Element& value) {
     if (key != "attributes") return;
-    ForEachInColumn(value, [&](std::string_view name, const Element& inner) {
-      builder.ResourceAttribute(name, TextOf(inner));
-    });
+    ForEachInColumn(
+        value, [&](std::string_view name, const Element& inner) { builder.ResourceAttribute(name, TextOf(inner)); });
   });
-  ForEachInColumn(row, "attributes", [&](std::string_view key, const Element& value) {
-    builder.Attribute(key, ValueOf(value));
-  });
+  ForEachInColumn(row, "attributes",
+                  [&](std::string_view key, const Element& value) { builder.Attribute(key, ValueOf(value)); });
   ForEachIn(row, "events", [&](const Element& one) { ReadEventRow(one, builder); });
   ForEachIn(row, "links", [&](const Element& one) { ReadLinkRow(one, builder); });
   sink.Take(builder, TextIn(row, "span_id"));
@@ -135,12 +133,10 @@ void ReadClickHouseRow(const Object& row, SpanSink& sink) {
   const std::optional<WallTime> start = InstantIn(row, "Timestamp");
   builder.Start("Timestamp", start);
   if (start) builder.End("Duration", After(*start, IntegerIn(row, "Duration"), 1));
-  ForEachInColumn(row, "ResourceAttributes", [&](std::string_view key, const Element& value) {
-    builder.ResourceAttribute(key, TextOf(value));
-  });
-  ForEachInColumn(row, "SpanAttributes", [&](std::string_view key, const Element& value) {
-    builder.Attribute(key, ValueOf(value));
-  });
+  ForEachInColumn(row, "ResourceAttributes",
+                  [&](std::string_view key, const Element& value) { builder.ResourceAttribute(key, TextOf(value)); });
+  ForEachInColumn(row, "SpanAttributes",
+                  [&](std::string_view key, const Element& value) { builder.Attribute(key, ValueOf(value)); });
   span.kind = ParseKind(TextIn(row, "SpanKind"));
   span.status = ParseStatus(TextIn(row, "StatusCode"));
   span.status_message = TextIn(row, "StatusMessage");

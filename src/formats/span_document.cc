@@ -9,7 +9,6 @@ constexpr int kNestingMax = 4;  // lists of lists, wrapped once or twice
 
 bool Has(const Object& object, std::string_view name) { return Member(object, name).has_value(); }
 
-
 std::string KeysOf(const Object& object) {
   constexpr size_t kShown = 5;
   std::string keys;
@@ -68,9 +67,11 @@ absl::Status ReadObject(const Object& object, SpanSink& sink, int depth) {
   }
   if (ReadOne(object, sink)) return absl::OkStatus();
   if (Has(object, "extendedFields")) {
-    return absl::InvalidArgumentError("rows of the old BigQuery sink are not read; query _Trace.Spans._AllSpans instead");
+    return absl::InvalidArgumentError(
+        "rows of the old BigQuery sink are not read; query _Trace.Spans._AllSpans instead");
   }
-  return absl::InvalidArgumentError(StrCat("JSON, but no spans in a form that is known (its keys: ", KeysOf(object), ")"));
+  return absl::InvalidArgumentError(
+      StrCat("JSON, but no spans in a form that is known (its keys: ", KeysOf(object), ")"));
 }
 
 absl::Status ReadList(const Element& list, SpanSink& sink, int depth) {

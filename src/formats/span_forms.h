@@ -34,10 +34,10 @@ void ReadOtlpDocument(const Object& document, SpanSink& sink);  // OTLP and Temp
 void ReadJaegerTrace(const Object& trace, SpanSink& sink);      // {spans, processes}
 void ReadJaegerSpan(const Object& span, const Object* processes, SpanSink& sink);
 void ReadZipkinSpan(const Object& span, SpanSink& sink);
-void ReadCloudTraceV1(const Object& trace, SpanSink& sink);      // {traceId, spans}
-void ReadCloudTraceV2Span(const Object& span, SpanSink& sink);   // {name, displayName, ...}
-void ReadAllSpansRow(const Object& row, SpanSink& sink);         // _Trace.Spans._AllSpans
-void ReadClickHouseRow(const Object& row, SpanSink& sink);       // otel_traces
+void ReadCloudTraceV1(const Object& trace, SpanSink& sink);     // {traceId, spans}
+void ReadCloudTraceV2Span(const Object& span, SpanSink& sink);  // {name, displayName, ...}
+void ReadAllSpansRow(const Object& row, SpanSink& sink);        // _Trace.Spans._AllSpans
+void ReadClickHouseRow(const Object& row, SpanSink& sink);      // otel_traces
 
 // Finds out what it is and reads it. InvalidArgument if it is none of the forms.
 absl::Status ReadSpanDocument(const Element& document, SpanSink& sink);

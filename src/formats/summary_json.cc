@@ -132,12 +132,14 @@ Json PartsJson(const ArmSummary& arm, Stage stage) {
   }
 }
 
-Json StagesJson(const ArmSummary& arm) {
+Json StagesJson(const ArmSummary& arm, bool spans_only) {
   Json out = Json::object();
   for (size_t i = 0; i < trace::kStages; ++i) {
     const auto stage = static_cast<Stage>(i);
     Json& json = out[std::string(trace::StageKey(stage))] = StageJson(arm.stages[i], arm.n);
     if (Json parts = PartsJson(arm, stage); !parts.is_null()) json["parts"] = std::move(parts);
+    if (spans_only && arm.not_available[i] > 0) json["not_available"] = arm.not_available[i];
+    if (spans_only && arm.not_available[i] == arm.n && arm.n > 0) json = nullptr;
   }
   return out;
 }
@@ -166,7 +168,7 @@ Json ServerJson(const report::ServerSummary& s) {
           {"stream_wait_max", s.deliveries > 0 ? Ms(s.stream_wait_max) : Json(nullptr)}};
 }
 
-Json ArmJson(const ArmSummary& arm) {
+Json ArmJson(const ArmSummary& arm, bool spans_only) {
   const report::ArmRun& run = arm.run;
   const double each =
       run.responses == 0 ? 0 : static_cast<double>(run.messages_received) / static_cast<double>(run.responses);
@@ -190,7 +192,7 @@ Json ArmJson(const ArmSummary& arm) {
           {"until_handled_less_work_ms", EndToEndJson(arm.until_handled)},
           {"until_acked_less_work_ms", EndToEndJson(arm.until_acked)},
           {"stages_n", arm.n},
-          {"stages_ms", StagesJson(arm)},
+          {"stages_ms", StagesJson(arm, spans_only)},
           {"remainder_ms_mean", Mean(arm.remainder, arm.n)},
           {"until_handled_ms_mean", Mean(arm.handled, arm.n)},
           {"hops_ms", HopsJson(arm)},
@@ -256,7 +258,7 @@ Json ListJson(const Values& values, ToJson to_json) {
 
 }  // namespace
 
-std::string SummaryJson(const report::Summary& summary) {
+std::string SummaryJson(const report::Summary& summary, std::string_view analysis) {
   Json verdict = VerdictJson(summary.verdict);
   verdict["limits"] = LimitsJson();
   Json configuration = ConfigurationJson(summary.configuration, summary.work);
@@ -264,30 +266,31 @@ std::string SummaryJson(const report::Summary& summary) {
     verdict = nullptr;
     ForgetPlan(configuration);
   }
-  const Json document = {{"schema", "hopgap.run/1"},
-                         {"version", summary.version},
-                         {"command", summary.configuration.command},
-                         {"simulated", summary.configuration.simulated},
-                         {"ended_early", summary.ended_early},
-                         {"ended_early_why", NullIfEmpty(summary.ended_early_why)},
-                         {"elapsed_ms", Ms(summary.elapsed)},
-                         {"loop_stall_ms_max", Ms(summary.loop_stall_max)},
-                         {"clock_drift_ms", Ms(summary.clock_drift)},
-                         {"quantile_method", "linear-type7"},
-                         {"interval_method", "exact order statistic, 2.5 % a side"},
-                         {"mean_interval_method", "Student's t on paired differences, 95 %"},
-                         {"spans_only", SpansOnlyJson(summary.spans_only)},
-                         {"configuration", std::move(configuration)},
-                         {"verdict", std::move(verdict)},
-                         {"arms", ListJson(summary.arms,
-                                           [&](const ArmSummary& arm) {
-                                             Json json = ArmJson(arm);
-                                             if (summary.spans_only) ForgetCounts(json, summary.due_times());
-                                             return json;
-                                           })},
-                         {"difference", ListJson(summary.differences, DifferenceJson)},
-                         {"published_figures", ListJson(summary.placements, PlacementJson)},
-                         {"published_figures_why_not", NullIfEmpty(summary.no_placements_why)}};
+  Json document = {{"schema", "hopgap.run/1"},
+                   {"version", summary.version},
+                   {"command", summary.configuration.command},
+                   {"simulated", summary.configuration.simulated},
+                   {"ended_early", summary.ended_early},
+                   {"ended_early_why", NullIfEmpty(summary.ended_early_why)},
+                   {"elapsed_ms", Ms(summary.elapsed)},
+                   {"loop_stall_ms_max", Ms(summary.loop_stall_max)},
+                   {"clock_drift_ms", Ms(summary.clock_drift)},
+                   {"quantile_method", "linear-type7"},
+                   {"interval_method", "exact order statistic, 2.5 % a side"},
+                   {"mean_interval_method", "Student's t on paired differences, 95 %"},
+                   {"spans_only", SpansOnlyJson(summary.spans_only)},
+                   {"configuration", std::move(configuration)},
+                   {"verdict", std::move(verdict)},
+                   {"arms", ListJson(summary.arms,
+                                     [&](const ArmSummary& arm) {
+                                       Json json = ArmJson(arm, summary.spans_only.has_value());
+                                       if (summary.spans_only) ForgetCounts(json, summary.due_times());
+                                       return json;
+                                     })},
+                   {"difference", ListJson(summary.differences, DifferenceJson)},
+                   {"published_figures", ListJson(summary.placements, PlacementJson)},
+                   {"published_figures_why_not", NullIfEmpty(summary.no_placements_why)}};
+  if (!analysis.empty()) document["analysis"] = Json::parse(analysis);
   return document.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 

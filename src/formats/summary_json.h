@@ -1,6 +1,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 
 #include "report/summary.h"
 
@@ -12,6 +13,7 @@ namespace hopgap::formats {
 
 // The document of `--json` and summary.json, schema hopgap.run/1, described
 // field by field in docs/json.md. The same summary gives the same bytes.
-std::string SummaryJson(const report::Summary& summary);
+// `analysis`: a document of AnalysisJson(), put in as its member `analysis`.
+std::string SummaryJson(const report::Summary& summary, std::string_view analysis = {});
 
 }  // namespace hopgap::formats

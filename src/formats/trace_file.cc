@@ -152,7 +152,8 @@ class FileReader {
       }
       text_.erase(0, at);
       if (ended_) break;
-      if (text_.size() > bytes_max_) return Refused(StrCat("line ", number + 1, " is longer than ", bytes_max_, " bytes"));
+      if (text_.size() > bytes_max_)
+        return Refused(StrCat("line ", number + 1, " is longer than ", bytes_max_, " bytes"));
       if (absl::Status status = More(); !status.ok()) return status;
     }
     if (!good) return Refused(NoDocument(pending));
@@ -229,8 +230,9 @@ class FileReader {
     if (!cut_off_.empty()) BadPart(0, cut_off_);
     if (LooksFramed(text_)) return ReadFrames(text_);
     if (text_.starts_with(kProtobufFirst)) return ReadProtobuf(text_, SpanForm::kOtlpProtobuf);
-    const bool printable = std::all_of(text_.begin(), text_.begin() + static_cast<ptrdiff_t>(std::min<size_t>(text_.size(), 200)),
-                                       [](unsigned char c) { return c >= 0x20 || c == '\n' || c == '\r' || c == '\t'; });
+    const bool printable =
+        std::all_of(text_.begin(), text_.begin() + static_cast<ptrdiff_t>(std::min<size_t>(text_.size(), 200)),
+                    [](unsigned char c) { return c >= 0x20 || c == '\n' || c == '\r' || c == '\t'; });
     return Refused(printable ? "text, but no JSON; of tables, JSON lines are read and CSV is not"
                              : "neither JSON nor OTLP protobuf nor the Collector's frames");
   }
@@ -271,7 +273,8 @@ class FileReader {
     spans_.clear();
     while (!bytes.empty()) {
       const size_t size = ResourceSize(bytes);
-      absl::StatusOr<OtlpTaken> taken = size == 0 ? absl::InvalidArgumentError("") : DecodeOtlpRequest(bytes.substr(0, size), spans_);
+      absl::StatusOr<OtlpTaken> taken =
+          size == 0 ? absl::InvalidArgumentError("") : DecodeOtlpRequest(bytes.substr(0, size), spans_);
       if (!taken.ok()) {
         BadPart(0, "the protobuf ends in the middle, or is no OTLP");
         break;

@@ -141,10 +141,13 @@ TEST(TraceFileTest, EveryFormSaysTheSameSpan) {
 
 TEST(TraceFileTest, C64_EverySpellingOfNoParentIsARoot) {
   for (const char* parent : {R"("0000000000000000")", R"("")", "null", R"("0")"}) {
-    for (const std::string& text :
-         {StrCat(R"([{"traceId":"0a","id":"0b","timestamp":1,"duration":1,"parentId":)", parent, "}]"),
-          StrCat(R"({"trace_id":"0a","span_id":"0b","start_time":"1","duration_nano":1,"parent_span_id":)", parent, "}"),
-          StrCat(R"({"resourceSpans":[{"scopeSpans":[{"spans":[{"traceId":"0000000000000000000000000000000a","spanId":"000000000000000b","parentSpanId":)", parent, "}]}]}]}")}) {
+    for (
+        const std::string& text :
+        {StrCat(R"([{"traceId":"0a","id":"0b","timestamp":1,"duration":1,"parentId":)", parent, "}]"),
+         StrCat(R"({"trace_id":"0a","span_id":"0b","start_time":"1","duration_nano":1,"parent_span_id":)", parent, "}"),
+         StrCat(
+             R"({"resourceSpans":[{"scopeSpans":[{"spans":[{"traceId":"0000000000000000000000000000000a","spanId":"000000000000000b","parentSpanId":)",
+             parent, "}]}]}]}")}) {
       std::vector<Span> spans;
       ASSERT_TRUE(ReadAll(text, spans).ok()) << text;
       ASSERT_THAT(spans, SizeIs(1)) << text;
@@ -180,8 +183,9 @@ TEST(TraceFileTest, C66_NanosecondsAreExactHoweverTheyAreSpelled) {
 }
 
 TEST(TraceFileTest, C67_CloudTraceV1HasDecimalIdsAndAnyFraction) {
-  for (const auto& [text, nanos] : {std::pair("2026-05-07T10:00:00.123456789Z", 123'456'789),
-                                    std::pair("2026-05-07T10:00:00.1Z", 100'000'000), std::pair("2026-05-07T10:00:00Z", 0)}) {
+  for (const auto& [text, nanos] :
+       {std::pair("2026-05-07T10:00:00.123456789Z", 123'456'789), std::pair("2026-05-07T10:00:00.1Z", 100'000'000),
+        std::pair("2026-05-07T10:00:00Z", 0)}) {
     std::vector<Span> spans;
     const std::string page = StrCat(
         R"({"traces":[{"projectId":"p","traceId":"0af7651916cd43dd8448eb211c80319c","spans":[{"spanId":"67667974448284343","parentSpanId":"0","name":"x","startTime":")",
@@ -204,7 +208,8 @@ TEST(TraceFileTest, C68_JaegersReferencesAndTypedTags) {
     {"traceID":"a","spanID":"2","operationName":"y","startTime":1,"duration":1,"references":[
       {"refType":"FOLLOWS_FROM","traceID":"a","spanID":"9"}]},
     {"traceID":"a","spanID":"3","operationName":"z","startTime":1,"duration":1,"references":[
-      {"refType":"CHILD_OF","traceID":"b","spanID":"9"}]}])", spans);
+      {"refType":"CHILD_OF","traceID":"b","spanID":"9"}]}])",
+                                                     spans);
   ASSERT_TRUE(source.ok()) << source.status();
   ASSERT_THAT(spans, SizeIs(3));
   EXPECT_EQ(spans[0].parent, 8u);
@@ -221,13 +226,16 @@ TEST(TraceFileTest, OneBadSpanIsNamedWithItsLineAndTheRestIsRead) {
   std::vector<Span> spans;
   const absl::StatusOr<TraceSource> source = ReadAll(
       "[\n{\"traceId\":\"0a\",\"id\":\"0b\",\"timestamp\":1,\"duration\":1},\n"
-      "{\"traceId\":\"0a\",\"id\":\"0c\",\"timestamp\":\"never\",\"duration\":1},\n{\"traceId\":\"xyz\",\"id\":\"0d\"},\n7]", spans);
+      "{\"traceId\":\"0a\",\"id\":\"0c\",\"timestamp\":\"never\",\"duration\":1},\n{\"traceId\":\"xyz\",\"id\":\"0d\"},"
+      "\n7]",
+      spans);
   ASSERT_TRUE(source.ok()) << source.status();
   EXPECT_EQ(source->spans, 1u);
   EXPECT_EQ(source->bad_spans, 3u);
-  EXPECT_THAT(source->warnings, ElementsAre(AllOf(HasSubstr("run:3:"), HasSubstr("timestamp: no time"), HasSubstr("0c")),
-                                            AllOf(HasSubstr("run:4:"), HasSubstr("traceId: 'xyz'")),
-                                            HasSubstr("neither an object nor a list")));
+  EXPECT_THAT(
+      source->warnings,
+      ElementsAre(AllOf(HasSubstr("run:3:"), HasSubstr("timestamp: no time"), HasSubstr("0c")),
+                  AllOf(HasSubstr("run:4:"), HasSubstr("traceId: 'xyz'")), HasSubstr("neither an object nor a list")));
 }
 
 TEST(TraceFileTest, WhatCannotBeReadEndsInOneClearSentence) {
@@ -240,7 +248,9 @@ TEST(TraceFileTest, WhatCannotBeReadEndsInOneClearSentence) {
   EXPECT_THAT(Failure(std::string(kJaeger).substr(0, 700)), HasSubstr("ends in the middle"));
   EXPECT_THAT(Failure(Protobuf().substr(0, 100)), HasSubstr("the protobuf ends in the middle"));
   EXPECT_THAT(Failure(std::string("\x1f\x8b\x08\x00", 4)), HasSubstr("gzip data end in the middle"));
-  EXPECT_THAT(Failure("\x28\xb5\x2f\xfd" "aaaaaaaaaa"), HasSubstr("zstd data are damaged"));
+  EXPECT_THAT(Failure("\x28\xb5\x2f\xfd"
+                      "aaaaaaaaaa"),
+              HasSubstr("zstd data are damaged"));
   EXPECT_THAT(Failure("[[[[[[1]]]]]]"), HasSubstr("nothing could be read"));
   std::vector<Span> spans;
   const auto empty = ReadAll(R"({"resourceSpans":[]})", spans);
@@ -265,7 +275,9 @@ TEST(TraceFileTest, ZipkinsSharedIdsAndEventsWithAttributes) {
   std::vector<Span> spans;
   ASSERT_TRUE(ReadAll(R"([{"traceId":"0a","id":"0b","timestamp":5,"kind":"PRODUCER"},
     {"traceId":"0a","id":"0b","timestamp":6,"duration":1,"kind":"SERVER","shared":true,
-     "annotations":[{"timestamp":6,"value":"\"ack start\": {\"messaging.batch.message_count\":3}"}]}])", spans).ok());
+     "annotations":[{"timestamp":6,"value":"\"ack start\": {\"messaging.batch.message_count\":3}"}]}])",
+                      spans)
+                  .ok());
   ASSERT_THAT(spans, SizeIs(2));
   EXPECT_EQ(spans[0].end, spans[0].start);  // an instant
   EXPECT_EQ(spans[1].parent, spans[0].span);
@@ -302,8 +314,8 @@ TEST(ParseInstantTest, ReadsWhatTablesPrint) {
                            "1970-01-01T01:00:01.5+01:00", "1969-12-31 23:30:01.5-00:30", "1.5", "1.500000"}) {
     EXPECT_EQ(ParseInstant(text), want) << text;
   }
-  for (const char* text : {"", "soon", "1970-01-01", "9999-01-01T00:00:00Z", "-1", "1.", "1970-01-01T00:00:01+1",
-                           "99999999999"}) {
+  for (const char* text :
+       {"", "soon", "1970-01-01", "9999-01-01T00:00:00Z", "-1", "1.", "1970-01-01T00:00:01+1", "99999999999"}) {
     EXPECT_FALSE(ParseInstant(text).has_value()) << text;
   }
 }

@@ -38,7 +38,8 @@ void ReadZipkinSpan(const Object& span, SpanSink& sink) {
   const std::optional<WallTime> start = MicrosIn(span, "timestamp");
   builder.Start("timestamp", start);
   // Producer spans may have no length: they are instants.
-  if (start) builder.End("duration", Member(span, "duration") ? After(*start, IntegerIn(span, "duration"), 1'000) : start);
+  if (start)
+    builder.End("duration", Member(span, "duration") ? After(*start, IntegerIn(span, "duration"), 1'000) : start);
   if (const auto endpoint = ObjectIn(span, "localEndpoint")) out.service = TextIn(*endpoint, "serviceName");
   if (const auto tags = ObjectIn(span, "tags")) {
     ForEachMember(*tags, [&](std::string_view key, const Element& value) { builder.Attribute(key, TextOf(value)); });

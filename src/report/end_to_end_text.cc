@@ -75,6 +75,10 @@ std::string NarrowTable(const Summary& summary, Which which, const Scale& scale)
       out += "   nothing completed\n";
       continue;
     }
+    if (e.n == 0) {
+      out += "   not available\n";
+      continue;
+    }
     out += PadLeft(Value(e.p50, scale), kNarrowCell) + PadLeft(Interval(e.p50, scale, ", "), kNarrowInterval);
     out += PadLeft(Value(e.p90, scale), kNarrowCell) + PadLeft(LowerLimit(e.p90, scale), kNarrowCell);
     out += PadLeft(Value(e.p95, scale), kNarrowCell) + PadLeft(LowerLimit(e.p95, scale), kNarrowCell);
@@ -92,6 +96,10 @@ std::string WideTable(const Summary& summary, Which which, const Scale& scale) {
     out += Label(summary, arm, kWideLabel) + PadLeft(StrCat(e.n), kWideCount);
     if (arm.n == 0) {
       out += "   nothing completed\n";
+      continue;
+    }
+    if (e.n == 0) {
+      out += "   not available\n";
       continue;
     }
     std::string intervals = PadRight("", kWideLabel + kWideCount);

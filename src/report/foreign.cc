@@ -108,7 +108,10 @@ void ForeignBuilder::AddTrace(std::span<const trace::Span> spans) {
     ++out_.messages;
     first = std::min(first, message.publish_call);
     const trace::SpanEvent* end = message.span->FindEvent(trace::words::kPublishEnd);
-    if (end != nullptr && end->attributes.empty()) ++out_.messages_with_events;
+    const auto inferred = [](const auto& one) { return one.first == trace::kInferred; };
+    if (end != nullptr && std::none_of(end->attributes.begin(), end->attributes.end(), inferred)) {
+      ++out_.messages_with_events;
+    }
     roots_.push_back({message.publish_call, view.trace_hi, view.trace_lo, message.parent == 0 ? message.topic : "",
                       HostOf(message.span), std::string(message.span->Text(trace::words::kMessageId))});
   }
@@ -127,7 +130,8 @@ void ForeignBuilder::JudgeClocks() {
 
 void ForeignBuilder::FindBrokenChains() {
   for (auto& [host, callbacks] : callbacks_) {
-    std::sort(callbacks.begin(), callbacks.end(), [](const Callback& a, const Callback& b) { return a.start < b.start; });
+    std::sort(callbacks.begin(), callbacks.end(),
+              [](const Callback& a, const Callback& b) { return a.start < b.start; });
   }
   constexpr int kLookedAt = 64;  // callbacks that may run at once
   std::map<std::string, uint64_t> all;

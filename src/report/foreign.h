@@ -36,7 +36,7 @@ struct DeliveryRow {
   WallTime publish_order{};  // of the first publish call of the trace
   int extensions = 0;        // lease calls that are no receipts
   bool handled = false, settled = false, expired = false;
-  bool skewed = false;       // the delivery gap is unusable: its hosts' clocks disagree
+  bool skewed = false;  // the delivery gap is unusable: its hosts' clocks disagree
 };
 
 // Two hosts, of which one published what the other received.
@@ -61,8 +61,8 @@ struct Foreign {
   std::vector<BrokenChain> broken;
   uint64_t messages = 0, messages_with_events = 0;
   uint64_t unknown_publishers = 0;
-  uint64_t matched_ids = 0;  // of those: a publish with the same message id is here
-  Duration precision{1};     // the coarsest of the files'
+  uint64_t matched_ids = 0;          // of those: a publish with the same message id is here
+  Duration precision{1};             // the coarsest of the files'
   bool links = true, events = true;  // that the files' forms can carry
 };
 
@@ -100,11 +100,13 @@ std::vector<int64_t> StageValues(const Foreign& foreign, const DeliveryGroup& gr
 
 // Something worth knowing, with what supports it.
 struct Finding {
-  std::string key;     // "exactly_once_gate"
-  std::string where;   // the subscription
-  std::string words;   // a sentence with its numbers
-  std::string trace;   // an exemplar, 32 digits; may be empty
-  double weight = 0;   // milliseconds a message, for the order
+  std::string key;      // "exactly_once_gate"
+  std::string where;    // the subscription
+  std::string what;     // a clause, the same for every subscription
+  std::string numbers;  // of this one, with interval and n; may be empty
+  std::string trace;    // an exemplar, 32 digits; may be empty
+  double weight = 0;    // milliseconds a message, for the order
+  std::string words() const { return numbers.empty() ? what : what + ": " + numbers; }
 };
 std::vector<Finding> FindingsOf(const Foreign& foreign);
 
@@ -119,7 +121,8 @@ struct Place {
 std::vector<Place> PlacesOf(const Foreign& foreign, std::optional<int> streams);
 
 struct Setting {
-  std::string where, client, name, from, to, gain;
+  std::string where, client, name, from, to;
+  std::string why;     // the same for every subscription
   double gain_ms = 0;  // a message of this subscription
 };
 std::vector<Setting> SettingsOf(const Foreign& foreign, std::optional<int> streams);

@@ -23,8 +23,8 @@ std::string ClientsText(const Foreign& foreign) {
   std::string out;
   for (const auto& [client, spans] : foreign.quality.clients) {
     const auto& [who, version] = client;
-    out += StrCat(out.empty() ? "" : ", ", trace::ClientName(who), version.empty() ? " (version not said)" : " " + version,
-                  ": ", Counted(spans, "span"));
+    out += StrCat(out.empty() ? "" : ", ", trace::ClientName(who),
+                  version.empty() ? " (version not said)" : " " + version, ": ", Counted(spans, "span"));
   }
   return Note(out.empty() ? "clients: no span has words of Pub/Sub's clients or of the messaging conventions"
                           : "clients: " + out);
@@ -38,7 +38,8 @@ std::string RpcText(const Foreign& foreign) {
     const trace::RpcStats& rpc = foreign.quality.Rpc(role);
     if (rpc.calls == 0) continue;
     out += StrCat(out.empty() ? "" : "; ", name, " ", Counted(rpc.calls, "call"), " for ",
-                  Counted(rpc.messages, "message"), " (at most ", rpc.messages_max, " in one), ", Length(rpc.total), " in all");
+                  Counted(rpc.messages, "message"), " (at most ", rpc.messages_max, " in one), ", Length(rpc.total),
+                  " in all");
   }
   return Note(out.empty() ? "RPC spans: none; instants are those of events and of message spans" : "RPC spans: " + out);
 }
@@ -55,12 +56,13 @@ std::string CoverageText(const Foreign& foreign) {
     publishes += row.hop.Has(Stage::kPublishRpc) ? 1 : 0;
   }
   if (rows == 0) return "";
-  return Note(StrCat("coverage of ", rows, rows == 1 ? " delivery" : " deliveries", ": publish RPC ", Percent(publishes, rows), ", ended callback ",
-                     Percent(callbacks, rows), ", ack ", Percent(acks, rows),
-                     eos == 0 ? "" : StrCat(", receipt modack ", Percent(receipts, eos), " of ", eos, " exactly-once ones"),
-                     "; publish events for ", Percent(foreign.messages_with_events, foreign.messages), " of ",
-                     Counted(foreign.messages, "publish") == "1 publish" ? "1 publish" : StrCat(foreign.messages, " publishes"),
-                     ". What is missing reads n/a below, and is never 0"));
+  return Note(
+      StrCat("coverage of ", rows, rows == 1 ? " delivery" : " deliveries", ": publish RPC ", Percent(publishes, rows),
+             ", ended callback ", Percent(callbacks, rows), ", ack ", Percent(acks, rows),
+             eos == 0 ? "" : StrCat(", receipt modack ", Percent(receipts, eos), " of ", eos, " exactly-once ones"),
+             "; publish events for ", Percent(foreign.messages_with_events, foreign.messages), " of ",
+             Counted(foreign.messages, "publish") == "1 publish" ? "1 publish" : StrCat(foreign.messages, " publishes"),
+             ". What is missing reads n/a below, and is never 0"));
 }
 
 std::string OdditiesText(const Foreign& foreign) {
@@ -75,8 +77,10 @@ std::string OdditiesText(const Foreign& foreign) {
   add(q.impossible, "spans that end before they start left out");
   add(q.missing_parents, "spans whose parent is not here (sampled, or another export)");
   add(q.dangling_links, "links to spans that are not here");
-  add(q.inferred_events, "instants that events lack were taken from RPC spans and from ends of spans (--trace shows which)");
+  add(q.inferred_events,
+      "instants that events lack were taken from RPC spans and from ends of spans (--trace shows which)");
   add(q.linked, "deliveries in traces of their own joined to their publish by link");
+  add(q.joined_ids, "deliveries joined to their publish by message id (--join-message-ids)");
   for (const auto& [who, counts] : q.zero_length) {
     const auto& [zero, all] = counts;
     if (zero * 10 < all * 9) continue;
@@ -90,31 +94,47 @@ std::string ClocksText(const Foreign& foreign) {
   std::string out;
   for (const HostPair& pair : foreign.hosts) {
     if (pair.impossible == 0) continue;
-    out += Note(StrCat("clock skew, at least ", Length(pair.skew_at_least), ", from ", pair.from.empty() ? "?" : pair.from,
-                       " to ", pair.to.empty() ? "?" : pair.to, ": ", pair.impossible, " of ", pair.gaps,
-                       " messages were received before their publish had begun; ",
-                       pair.skewed() ? pair.gaps : pair.impossible, " of ", pair.gaps,
-                       " gaps unusable, skew. Raw values stay in --csv, nothing is corrected, and end to end across these "
-                       "hosts holds the skew"));
+    out +=
+        Note(StrCat("clock skew, at least ", Length(pair.skew_at_least), ", from ", pair.from.empty() ? "?" : pair.from,
+                    " to ", pair.to.empty() ? "?" : pair.to, ": ", pair.impossible, " of ", pair.gaps,
+                    " messages were received before their publish had begun; ",
+                    pair.skewed() ? pair.gaps : pair.impossible, " of ", pair.gaps,
+                    " gaps unusable, skew. Raw values stay in --csv, nothing is corrected, and end to end across these "
+                    "hosts holds the skew"));
   }
   return out;
+}
+
+// A gap may be negative in two ways; the other one is skew.
+std::string OvertakenText(const Foreign& foreign) {
+  uint64_t negative = 0, gaps = 0;
+  for (const DeliveryRow& row : foreign.rows) {
+    if (!row.hop.Has(Stage::kDeliveryGap) || row.skewed) continue;
+    ++gaps;
+    negative += row.hop.received < row.hop.publish_end ? 1 : 0;
+  }
+  if (negative == 0) return "";
+  return Note(StrCat(negative, " of ", gaps,
+                     " delivery gaps are negative: received after the publish was sent and before it "
+                     "was answered. Delivery overtook the answer, which is normal; kept as they are"));
 }
 
 std::string ChainsText(const Foreign& foreign) {
   std::string out;
   for (const BrokenChain& broken : foreign.broken) {
     out += Note(StrCat("chain breaks after ", broken.subscription, ": the publish to ", broken.topic,
-                       " inside the handler has no parent (its context was not current?). ", broken.inside, " of ", broken.all,
-                       " of its publishes began inside a running callback of ", broken.subscription,
+                       " inside the handler has no parent (its context was not current?). ", broken.inside, " of ",
+                       broken.all, " of its publishes began inside a running callback of ", broken.subscription,
                        "; a suggestion by time, in no figure"));
   }
   if (foreign.unknown_publishers == 0) return out;
-  out += Note(StrCat(foreign.unknown_publishers, " deliveries with unknown publisher: no delivery gap, but in the callback figures",
-                     foreign.matched_ids == 0
-                         ? ""
-                         : StrCat("; ", foreign.matched_ids,
-                                  " have the message id of a publish that is here: the trace context was lost on the way. "
-                                  "--join-message-ids joins them")));
+  out += Note(StrCat(
+      foreign.unknown_publishers, " deliveries with unknown publisher: no delivery gap, but in the callback figures",
+      foreign.matched_ids == 0
+          ? ""
+          : StrCat("; ", foreign.matched_ids,
+                   " have the message id of a publish that is here: the trace context was lost on the way. "
+                   "--join-message-ids joins them")));
   return out;
 }
 
@@ -130,7 +150,7 @@ std::string QualityText(const Foreign& foreign, const std::vector<std::string>& 
   std::string out = "Data quality\n";
   for (const std::string& source : sources) out += Note(source);
   out += ClientsText(foreign) + RpcText(foreign) + CoverageText(foreign) + OdditiesText(foreign) + ClocksText(foreign) +
-         ChainsText(foreign);
+         OvertakenText(foreign) + ChainsText(foreign);
   if (foreign.precision > Duration{1}) {
     out += Note(StrCat("instants are in steps of ", Length(foreign.precision), ", as the file has them"));
   }
@@ -145,12 +165,16 @@ std::string DeliveriesText(const Foreign& foreign) {
       {Stage::kDispatchGap, "dispatch"}, {Stage::kWork, "callback"},      {Stage::kAck, "ack"}};
   std::string out = "Deliveries by subscription and client, ms, p50 and p95; n/a: not available\n";
   for (const DeliveryGroup& group : foreign.groups) {
-    out += Wrap(StrCat(group.topic.empty() ? "(publisher unknown)" : group.topic, " → ", group.subscription, ", ",
-                       trace::ClientName(group.consumer), group.consumer_version.empty() ? "" : " " + group.consumer_version,
-                       group.pushed ? ", push" : group.exactly_once ? ", exactly-once" : "", ", n = ", group.rows.size()),
-                kWidthMin, "  ", "    ");
+    out += Wrap(
+        StrCat(group.topic.empty() ? "(publisher unknown)" : group.topic, " → ", group.subscription, ", ",
+               trace::ClientName(group.consumer), group.consumer_version.empty() ? "" : " " + group.consumer_version,
+               group.pushed         ? ", push"
+               : group.exactly_once ? ", exactly-once"
+                                    : "",
+               ", n = ", group.rows.size()),
+        kWidthMin, "  ", "    ");
     Table table(8, 10, kWidthMin);
-    for (const auto& [stage, name] : kStages) table.AddColumn(name, "");
+    for (const auto& [stage, name] : kStages) table.AddColumn(name, "ms");
     for (const auto& [p, name] : {std::pair(stats::kP50, "    p50"), std::pair(stats::kP95, "    p95")}) {
       std::vector<std::string> cells;
       for (const auto& [stage, unused] : kStages) cells.push_back(Cell(foreign, group, stage, p));
@@ -161,30 +185,72 @@ std::string DeliveriesText(const Foreign& foreign) {
   return out;
 }
 
+namespace {
+
+// Findings of one key are one bullet: the sentence once, then each subscription.
+std::string FindingsOfKeys(const std::vector<Finding>& findings) {
+  std::string out;
+  std::vector<std::string> done;
+  for (const Finding& finding : findings) {
+    if (std::find(done.begin(), done.end(), finding.key) != done.end()) continue;
+    done.push_back(finding.key);
+    out += Wrap(finding.what + ":", kWidthMin, "  • ", "    ");
+    for (const Finding& same : findings) {
+      if (same.key != finding.key) continue;
+      out += Wrap(StrCat(same.where, same.numbers.empty() ? "" : ": " + same.numbers,
+                         same.trace.empty() ? "" : StrCat(", trace ", same.trace)),
+                  kWidthMin, "      ", "        ");
+    }
+  }
+  return out;
+}
+
+// The same for settings.
+std::string SettingsOfNames(const std::vector<Setting>& settings) {
+  std::string out;
+  std::vector<std::string> done;
+  for (const Setting& setting : settings) {
+    const auto head = [](const Setting& one) {
+      return StrCat(one.client, ": ", one.name, ": ", one.from, " → ", one.to, ". ", one.why);
+    };
+    if (std::find(done.begin(), done.end(), head(setting)) != done.end()) continue;
+    done.push_back(head(setting));
+    std::string each;
+    for (const Setting& same : settings) {
+      if (head(same) != head(setting)) continue;
+      each += StrCat(each.empty() ? "" : ", ", same.where, same.gain_ms == 0 ? "" : " " + Length(same.gain_ms * 1e6));
+    }
+    out += Wrap(
+        StrCat(head(setting), setting.gain_ms == 0 ? ". For: " : ". Predicted on this trace, less a message: ", each),
+        kWidthMin, "  • ", "    ");
+  }
+  return out;
+}
+
+std::string PlaceLine(const Place& place) {
+  const double capacity = place.capacity_per_second();
+  return Note(StrCat(place.where, ": ", place.streams_given ? "" : "at least ",
+                     Counted(static_cast<uint64_t>(place.streams), "stream"), " × ",
+                     Fixed(place.messages_per_response, 1), " messages a response / ", Length(place.modack_ms * 1e6),
+                     " receipt modack = ", Fixed(capacity, 1), "/s; now ", Fixed(place.rate_per_second, 2),
+                     "/s: ", Fixed(100 * place.rate_per_second / capacity, 0), " % used, saturates at ",
+                     Fixed(capacity, 1), "/s"));
+}
+
+}  // namespace
+
 std::string FindingsText(const Foreign& foreign, std::optional<int> streams) {
   std::string out;
   const std::vector<Finding> findings = FindingsOf(foreign);
   if (!foreign.rows.empty()) out += findings.empty() ? "Findings: none of the known causes stands out\n" : "Findings\n";
-  for (const Finding& finding : findings) {
-    out += Wrap(StrCat(finding.where, ": ", finding.words, finding.trace.empty() ? "" : StrCat(" (trace ", finding.trace, ")")),
-                kWidthMin, "  • ", "    ");
-  }
+  out += FindingsOfKeys(findings);
   const std::vector<Place> places = PlacesOf(foreign, streams);
-  if (!places.empty()) out += "\nYou are here\n";
-  for (const Place& place : places) {
-    const double capacity = place.capacity_per_second();
-    out += Note(StrCat(place.where, ": ", place.streams_given ? "" : "at least ", Counted(static_cast<uint64_t>(place.streams), "stream"), " × ",
-                       Fixed(place.messages_per_response, 1), " messages a response / ", Length(place.modack_ms * 1e6),
-                       " receipt modack = ", Fixed(capacity, 1), "/s; now ", Fixed(place.rate_per_second, 2), "/s: ",
-                       Fixed(100 * place.rate_per_second / capacity, 0), " % used, saturates at ", Fixed(capacity, 1), "/s",
-                       place.streams_given ? "" : " (say --streams N if you know how many are open)"));
+  if (!places.empty()) {
+    out += streams ? "\nYou are here\n" : "\nYou are here (say --streams N if you know how many are open)\n";
   }
+  for (const Place& place : places) out += PlaceLine(place);
   const std::vector<Setting> settings = SettingsOf(foreign, streams);
-  if (!settings.empty()) out += "\nWhat you can set today\n";
-  for (const Setting& setting : settings) {
-    out += Wrap(StrCat(setting.where, ", ", setting.client, ": ", setting.name, ": ", setting.from, " → ", setting.to, ". ", setting.gain),
-                kWidthMin, "  • ", "    ");
-  }
+  if (!settings.empty()) out += "\nWhat you can set today\n" + SettingsOfNames(settings);
   return out;
 }
 

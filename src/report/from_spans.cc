@@ -38,6 +38,12 @@ size_t UsualHops(const std::vector<size_t>& counts) {
   return usual == times.end() ? 0 : usual->first;
 }
 
+std::string LeafName(const trace::Span& span) {
+  std::string_view name = span.Text("messaging.destination.name");
+  if (name.empty()) name = std::string_view(span.name).substr(0, span.name.rfind(' '));
+  return std::string(name.substr(name.rfind('/') + 1));
+}
+
 }  // namespace
 
 // The furthest that any of its messages came is no help: what is missing is.
@@ -59,6 +65,11 @@ void FromSpans::AddTrace(std::span<const trace::Span> spans) {
     if (!std::all_of(spans.begin(), spans.end(), IsRpc)) ++other_traces_;
     return;
   }
+  if (std::all_of(view.messages.begin(), view.messages.end(),
+                  [](const MessageView& message) { return message.span == nullptr; })) {
+    ++unpublished_;
+    return;
+  }
   ++traces_;
   std::set<uint64_t> callbacks;
   for (const DeliveryView& delivery : view.deliveries) callbacks.insert(delivery.process_span);
@@ -72,20 +83,57 @@ void FromSpans::AddTrace(std::span<const trace::Span> spans) {
     ++ends_[static_cast<size_t>(EndOf(view))];
     return;
   }
-  // Of a message with several paths the one that was handled first.
-  std::stable_sort(paths.begin(), paths.end(), [](const Path& a, const Path& b) {
-    return std::pair(a.root_span, HandledAt(a)) < std::pair(b.root_span, HandledAt(b));
+  // Of a message with several paths to one subscription the one that was handled first.
+  std::vector<std::pair<std::string, Path*>> order;
+  for (size_t i = 0; i < paths.size(); ++i) {
+    const DeliveryView& leaf = view.deliveries[builder_.leaves()[i]];
+    order.emplace_back(leaf.span == nullptr ? "" : LeafName(*leaf.span), &paths[i]);
+  }
+  std::stable_sort(order.begin(), order.end(), [](const auto& a, const auto& b) {
+    return std::tuple(a.second->root_span, a.first, HandledAt(*a.second)) <
+           std::tuple(b.second->root_span, b.first, HandledAt(*b.second));
   });
-  const auto same = [](const Path& a, const Path& b) { return a.root_span == b.root_span; };
-  paths.erase(std::unique(paths.begin(), paths.end(), same), paths.end());
-  for (Path& path : paths) AddPath(std::move(path), view, spans);
+  const auto same = [](const auto& a, const auto& b) {
+    return a.second->root_span == b.second->root_span && a.first == b.first;
+  };
+  order.erase(std::unique(order.begin(), order.end(), same), order.end());
+  for (size_t i = 0; i < order.size(); ++i) {
+    const auto of_same_message = [&](size_t other) {
+      return other < order.size() && order[other].second->root_span == order[i].second->root_span;
+    };
+    const bool forked = of_same_message(i + 1) || (i > 0 && of_same_message(i - 1));
+    const uint64_t root = order[i].second->root_span;
+    AddPath(std::move(*order[i].second), order[i].first, view, spans);
+    order[i].second->root_span = root;  // the next one is compared with it
+    found_.back().forked = forked;
+  }
 }
 
-void FromSpans::AddPath(Path path, const trace::TraceView& view, std::span<const trace::Span> spans) {
+// Messages that went to several last subscriptions: an arm for each of these.
+void FromSpans::SplitForks() {
+  std::set<std::string> forked;
+  for (const Found& found : found_) {
+    if (found.forked) forked.insert(found.path.arm);
+  }
+  forked_ = !found_.empty() && std::all_of(found_.begin(), found_.end(),
+                                           [&](const Found& found) { return forked.contains(found.path.arm); });
+  std::map<std::tuple<uint64_t, uint64_t, uint64_t>, uint64_t> numbers;
+  for (Found& found : found_) {
+    if (!forked.contains(found.path.arm)) continue;
+    found.path.arm = StrCat(found.path.arm, " → ", found.leaf);
+    if (found.slotted || !forked_) continue;
+    found.path.slot =
+        numbers.try_emplace({found.path.trace_hi, found.path.trace_lo, found.path.root_span}, numbers.size())
+            .first->second;
+  }
+}
+
+void FromSpans::AddPath(Path path, std::string leaf, const trace::TraceView& view, std::span<const trace::Span> spans) {
   const auto root = std::find_if(view.messages.begin(), view.messages.end(),
                                  [&](const MessageView& message) { return message.create_span == path.root_span; });
   Found& found = found_.emplace_back();
   found.topic = root->topic;
+  found.leaf = std::move(leaf);
   found.due = Seen(root->scheduled);
   found.slotted = root->slot_label != 0;
   found.orphan = root->parent != 0 && std::none_of(spans.begin(), spans.end(),
@@ -154,7 +202,7 @@ void FromSpans::ChooseSlots(std::vector<Arm>& arms) {
   for (const Arm& arm : arms) {
     std::set<uint64_t> slots;
     for (const Found* found : arm.found) {
-      slotted = slotted && found->slotted;
+      slotted = slotted && (found->slotted || forked_);  // the same message is as good as a slot
       unique = unique && slots.insert(found->path.slot).second;
     }
     alike = alike && arm.hops == arms.front().hops;
@@ -199,6 +247,11 @@ void FromSpans::NoteEnds() {
   if (other_traces_ > 0) {
     only_.notes.push_back(StrCat(Counted(other_traces_, "trace"), " without a Pub/Sub publish left out"));
   }
+  if (unpublished_ > 0) {
+    only_.notes.push_back(StrCat(Counted(unpublished_, "trace"),
+                                 " with a delivery and without its publish: no path, but "
+                                 "counted by subscription"));
+  }
   if (without_path_ == 0) return;
   constexpr std::array<std::string_view, kEnds> kWhy = {"published and not received here", "received and not handled",
                                                         "handled and not acked",
@@ -214,6 +267,7 @@ void FromSpans::NoteEnds() {
 Run FromSpans::Finish(const std::string& source, uint64_t spans) {
   NoteEnds();
   DropFragments();
+  SplitForks();
   std::vector<Arm> arms = Arms();
   ChooseHops(arms);
   ChooseSlots(arms);

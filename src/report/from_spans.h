@@ -20,8 +20,10 @@ namespace hopgap::report {
 // no verdict, and nothing is called lost: a trace without a last handler is
 // counted and said.
 //
-// An arm is what the root publish says in `hopgap.arm`, else its topic. The
-// number of hops of an arm is what most of its paths have.
+// An arm is what the root publish says in `hopgap.arm`, else its topic. Where
+// messages went to several last subscriptions there is an arm for each, "topic →
+// subscription", paired message by message. The number of hops of an arm is what
+// most of its paths have.
 class FromSpans {
  public:
   // Arms beyond these, the smallest, are left out and said.
@@ -44,6 +46,8 @@ class FromSpans {
     std::string topic;  // of the first publish
     bool due = false, slotted = false;
     bool orphan = false;  // the first publish has a parent that is not in its trace
+    std::string leaf;     // the last subscription
+    bool forked = false;  // the message went to several last subscriptions
   };
   struct Arm {
     std::string name;
@@ -52,7 +56,8 @@ class FromSpans {
   };
 
   static End EndOf(const trace::TraceView& view);
-  void AddPath(trace::Path path, const trace::TraceView& view, std::span<const trace::Span> spans);
+  void AddPath(trace::Path path, std::string leaf, const trace::TraceView& view, std::span<const trace::Span> spans);
+  void SplitForks();
   void DropFragments();
   std::vector<Arm> Arms();
   void ChooseHops(std::vector<Arm>& arms);
@@ -63,7 +68,8 @@ class FromSpans {
   trace::PathBuilder builder_;
   std::vector<Found> found_;
   std::set<std::string> inner_topics_;  // published to by a callback
-  uint64_t traces_ = 0, other_traces_ = 0, without_path_ = 0;
+  uint64_t traces_ = 0, other_traces_ = 0, without_path_ = 0, unpublished_ = 0;
+  bool forked_ = false;  // every arm is one of several subscriptions of the same messages
   std::array<uint64_t, kEnds> ends_{};
   SpansOnly only_;
 };

@@ -59,7 +59,7 @@ std::string NegativeNote(const Summary& summary) {
                        ": they overtook their publish's answer (the broker wrote the message before the publisher "
                        "had it); not an error, kept as they are"));
   }
-  if (!unexplained.empty()) {
+  if (!unexplained.empty() && !summary.spans_only) {  // of spans alone the data quality says which are skew
     out += Note(StrCat("negative delivery gaps that no broker instant explains: ", unexplained,
                        ": look at the clocks, or at missing broker spans"));
   }
@@ -94,8 +94,24 @@ std::string ResponsesNote(const Summary& summary) {
                      "), mean: ", alike ? first + " in every arm" : each));
 }
 
+// What is missing in some messages only, so that its mean is too small.
+std::string MissingNote(const ArmSummary& arm) {
+  std::string each;
+  for (size_t i = 0; i < trace::kStages; ++i) {
+    if (arm.not_available[i] == 0) continue;
+    each +=
+        StrCat(each.empty() ? "" : ", ", trace::StageName(static_cast<trace::Stage>(i)), " in ", arm.not_available[i]);
+  }
+  if (each.empty()) return "";
+  return Note(StrCat("not available, of ", Counted(arm.n, "message"), " of ", arm.run.name, ": ", each,
+                     "; the time is in the next stage that is known, so the sum stands"));
+}
+
 std::string CountsNote(const Summary& summary) {
   std::string out;
+  if (summary.spans_only) {
+    for (const ArmSummary& arm : summary.arms) out += MissingNote(arm);
+  }
   for (const ArmSummary& arm : summary.arms) {
     const ArmRun& run = arm.run;
     if (run.reprocessed > 0) {

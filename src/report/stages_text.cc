@@ -20,10 +20,18 @@ struct Column {
   std::array<double, trace::kStages> stages{};
   double remainder = 0, whole = 0;
   double added = 0, waited = 0, machine = 0;
+  std::array<bool, trace::kStages> missing{};  // no message has the stage
 };
+
+void SetMissing(const ArmSummary& arm, Column& out) {
+  for (size_t i = 0; i < trace::kStages; ++i) {
+    out.missing[i] = out.missing[i] || (arm.n > 0 && arm.not_available[i] == arm.n);
+  }
+}
 
 Column MeansOf(const ArmSummary& arm, Duration work) {
   Column out;
+  SetMissing(arm, out);
   for (size_t i = 0; i < trace::kStages; ++i) {
     Duration total = arm.stages[i].total;
     if (static_cast<Stage>(i) == Stage::kWork) total -= work * static_cast<int64_t>(arm.n);
@@ -41,6 +49,8 @@ Column MeansOf(const ArmSummary& arm, Duration work) {
 // Means over the pairs that both arms finished; integers until the division.
 Column DifferenceOf(const Summary& summary, const ArmSummary& arm) {
   Column out;
+  SetMissing(arm, out);
+  SetMissing(*summary.Find(summary.Find(arm.run.name, "until_handled")->baseline), out);
   Duration whole{0}, stages{0}, added{0}, waited{0};
   const Difference& handled = *summary.Find(arm.run.name, "until_handled");
   whole = Duration{handled.pairs.mean_sum};
@@ -66,6 +76,7 @@ enum class Origin { kAdded, kWaited, kMachine };
 // The focus arm's stages by origin; the last entry of `stages` is the ack.
 Column SplitOf(const ArmSummary& arm, Duration work, Origin origin) {
   Column out;
+  SetMissing(arm, out);
   Duration sum{0};
   for (size_t i = 0; i < trace::kStages; ++i) {
     const StageSummary& stage = arm.stages[i];
@@ -106,7 +117,8 @@ class AddingTable {
     Row("  n messages", [&](size_t i) { return split_[i] ? std::string() : StrCat(counts_[i]); });
     for (size_t s = 0; s < trace::kPathStages; ++s) {
       if (static_cast<Stage>(s) == Stage::kSendLateness && !lateness_) continue;
-      Row("  " + StageLabel(s), [&](size_t i) { return Show(columns_[i].stages[s], i); });
+      Row("  " + StageLabel(s),
+          [&](size_t i) { return columns_[i].missing[s] ? "n/a" : Show(columns_[i].stages[s], i); });
     }
     Row("  remainder", [&](size_t i) { return split_[i] ? "" : Show(columns_[i].remainder, i); });
     Row("  until handled", [&](size_t i) { return Show(columns_[i].whole, i); });
@@ -114,7 +126,8 @@ class AddingTable {
     Row("   waited", [&](size_t i) { return split_[i] ? "" : Show(columns_[i].waited, i); });
     Row("   machine", [&](size_t i) { return split_[i] ? "" : Show(columns_[i].machine, i); });
     constexpr auto kAck = static_cast<size_t>(Stage::kAck);
-    Row("  ack, beside it", [&](size_t i) { return Show(columns_[i].stages[kAck], i); });
+    Row("  ack, beside it",
+        [&](size_t i) { return columns_[i].missing[kAck] ? "n/a" : Show(columns_[i].stages[kAck], i); });
     return table_.Render();
   }
 

@@ -64,11 +64,14 @@ EndToEnd MakeEndToEnd(std::vector<int64_t> values, uint64_t unfinished) {
   return out;
 }
 
-void SetEndToEnd(const Paths& paths, Duration work, ArmSummary& out) {
+// Of spans alone nobody knows whether an ack that is not there ever came.
+void SetEndToEnd(const Paths& paths, Duration work, bool spans_only, ArmSummary& out) {
   std::vector<int64_t> handled, acked;
   for (const Path* path : paths) {
     handled.push_back((path->until_handled - work).count());
-    acked.push_back(path->until_acked ? (*path->until_acked - work).count() : stats::kInfinite);
+    if (path->until_acked || !spans_only) {
+      acked.push_back(path->until_acked ? (*path->until_acked - work).count() : stats::kInfinite);
+    }
     out.handled += path->until_handled;
   }
   out.until_handled = MakeEndToEnd(std::move(handled), out.unfinished);
@@ -194,9 +197,13 @@ ArmSummary SummarizeArm(const ArmRun& arm, const Paths& paths, uint64_t warm_up,
   out.n = paths.size();
   out.warm_up = warm_up;
   out.unfinished = Unfinished(arm, run);
-  SetEndToEnd(paths, run.configuration.work * run.configuration.hops, out);
+  SetEndToEnd(paths, run.configuration.work * run.configuration.hops, run.spans_only.has_value(), out);
   SetStages(paths, out);
   for (const Path* path : paths) {
+    for (size_t i = 0; i < trace::kStages; ++i) {
+      const auto lacks = [i](const HopTimes& hop) { return !hop.Has(StageAt(static_cast<int>(i))); };
+      out.not_available[i] += std::any_of(path->hops.begin(), path->hops.end(), lacks) ? 1 : 0;
+    }
     for (const HopTimes& hop : path->hops) {
       AddParts(hop, out);
       AddGap(hop, out.gaps);

@@ -64,6 +64,8 @@ struct ArmSummary {
   uint64_t warm_up = 0;     // completed, left out by rule
   EndToEnd until_handled, until_acked;
   std::array<StageSummary, trace::kStages> stages;
+  std::array<uint64_t, trace::kStages>
+      not_available{};            // messages of which a hop lacks the stage: its time is in the next
   Duration handled{0};            // total until handled, work included
   Duration remainder{0};          // handled - path stages: 0 when they add up
   trace::DispatchParts dispatch;  // totals

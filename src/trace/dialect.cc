@@ -13,8 +13,8 @@
 namespace hopgap::trace {
 namespace {
 
-constexpr std::array<std::string_view, kClients> kNames = {
-    "unknown", "Go v1", "Go v2", "Java", "Python", "Node.js", "C++", "messaging conventions"};
+constexpr std::array<std::string_view, kClients> kNames = {"unknown", "Go v1",   "Go v2", "Java",
+                                                           "Python",  "Node.js", "C++",   "messaging conventions"};
 
 struct ScopeRule {
   std::string_view part;
@@ -22,11 +22,16 @@ struct ScopeRule {
 };
 // The first that is part of the scope's name decides.
 constexpr ScopeRule kScopes[] = {
-    {"cloud.google.com/go/pubsub/v2", Client::kGo2}, {"cloud.google.com/go/pubsub", Client::kGo1},
-    {"com.google.cloud.pubsub", Client::kJava},      {"pubsub_v1", Client::kPython},
-    {"google.cloud.pubsub", Client::kPython},        {"google-cloud-pubsub", Client::kPython},
-    {"@google-cloud/pubsub", Client::kNode},         {"gl-cpp", Client::kCpp},
-    {"google-cloud-cpp", Client::kCpp},              {"gcloud-cpp", Client::kCpp},
+    {"cloud.google.com/go/pubsub/v2", Client::kGo2},
+    {"cloud.google.com/go/pubsub", Client::kGo1},
+    {"com.google.cloud.pubsub", Client::kJava},
+    {"pubsub_v1", Client::kPython},
+    {"google.cloud.pubsub", Client::kPython},
+    {"google-cloud-pubsub", Client::kPython},
+    {"@google-cloud/pubsub", Client::kNode},
+    {"gl-cpp", Client::kCpp},
+    {"google-cloud-cpp", Client::kCpp},
+    {"gcloud-cpp", Client::kCpp},
 };
 
 // Attributes in other clients' words; the Go library's is last.
@@ -63,8 +68,8 @@ struct Operation {
   std::string_view what, resource;
   bool first = false;
 };
-constexpr std::string_view kOperations[] = {"create",  "publish", "send",   "subscribe", "receive", "process",
-                                            "deliver", "modack",  "ack",    "nack",      "settle",  "consume"};
+constexpr std::string_view kOperations[] = {"create",  "publish", "send", "subscribe", "receive", "process",
+                                            "deliver", "modack",  "ack",  "nack",      "settle",  "consume"};
 bool IsOperation(std::string_view word) {
   return std::find(std::begin(kOperations), std::end(kOperations), word) != std::end(kOperations);
 }

@@ -73,16 +73,19 @@ inline std::vector<Path> PathsOf(const TraceSet& set) {
 // C55 as the Go library v2 writes it; `eos` makes it C56.
 inline Scene GoHop(uint64_t trace = 1, bool eos = false) {
   Scene scene(trace);
-  const uint64_t create = scene.Add("t create", SpanKind::kProducer, 0, 0, 12, {{"publish start", 2}, {"publish end", 11}});
+  const uint64_t create =
+      scene.Add("t create", SpanKind::kProducer, 0, 0, 12, {{"publish start", 2}, {"publish end", 11}});
   scene.Set("messaging.system", std::string("gcp_pubsub"));
   if (!eos) {
-    const uint64_t subscribe = scene.Add("s subscribe", SpanKind::kConsumer, create, 30, 66, {{"ack start", 59}, {"ack end", 65}});
+    const uint64_t subscribe =
+        scene.Add("s subscribe", SpanKind::kConsumer, create, 30, 66, {{"ack start", 59}, {"ack end", 65}});
     scene.Set("messaging.gcp_pubsub.exactly_once_delivery", false);
     scene.Add("s process", SpanKind::kInternal, subscribe, 33, 57, {{"ack called", 57}});
     return scene;
   }
-  const uint64_t subscribe = scene.Add("s subscribe", SpanKind::kConsumer, create, 30, 140,
-                                       {{"modack start", 31}, {"modack end", 96}, {"ack start", 131}, {"ack end", 139}});
+  const uint64_t subscribe =
+      scene.Add("s subscribe", SpanKind::kConsumer, create, 30, 140,
+                {{"modack start", 31}, {"modack end", 96}, {"ack start", 131}, {"ack end", 139}});
   scene.Set("messaging.gcp_pubsub.exactly_once_delivery", true);
   scene.Add("subscriber concurrency control", SpanKind::kInternal, subscribe, 97, 109);
   scene.Add("subscribe scheduler", SpanKind::kInternal, subscribe, 109, 110);

@@ -20,8 +20,8 @@ constexpr uint8_t Bit(Stage stage) { return static_cast<uint8_t>(1 << static_cas
 void SetStages(const MessageView& message, const DeliveryView& delivery, WallTime work_end, HopTimes& hop) {
   const bool published = Seen(message.publish_call);
   const WallTime end = Seen(message.publish_end) ? message.publish_end : message.publish_call;
-  const WallTime start = Seen(message.publish_end) && Seen(message.publish_start) ? message.publish_start
-                                                                                  : message.publish_call;
+  const WallTime start =
+      Seen(message.publish_end) && Seen(message.publish_start) ? message.publish_start : message.publish_call;
   if (!Seen(message.publish_end)) hop.missing |= Bit(Stage::kPublishRpc);
   if (!Seen(message.publish_start) || !Seen(message.publish_end) || message.whole) {
     hop.missing |= Bit(Stage::kClientPublish);

@@ -56,9 +56,10 @@ bool StartIsOfQueueing(Client client, Role rpc) {
 
 absl::Status TraceSet::Add(std::vector<Span>& spans) {
   if (spans_.size() + spans.size() > spans_max_) {
-    return absl::ResourceExhaustedError(StrCat("more than ", spans_max_,
-                                               " spans, which are held in memory (about 1 kB each): analyze fewer files, "
-                                               "a shorter window or sampled traces"));
+    return absl::ResourceExhaustedError(
+        StrCat("more than ", spans_max_,
+               " spans, which are held in memory (about 1 kB each): analyze fewer files, "
+               "a shorter window or sampled traces"));
   }
   for (Span& span : spans) {
     Canonicalize(span);
@@ -100,25 +101,42 @@ void TraceSet::DropImpossible() {
   });
 }
 
-// A delivery whose parent is not a publish (or that has none) but that links to
-// one: the link is its parent. Of several the publish that ended last. Its whole
-// trace below it moves along.
-void TraceSet::JoinByLinks() {
+// The publish that a delivery links to (of several the one that ended last), else
+// the one with its message id.
+const Span* TraceSet::PublishOf(const Span& delivery, const std::map<std::string, size_t, std::less<>>& by_message_id) {
+  const Span* publish = nullptr;
+  for (const SpanLink& link : delivery.links) {
+    const Span* target = Find(link.trace_hi, link.trace_lo, link.span);
+    if (target == nullptr || RoleOf(*target) != Role::kCreate) continue;
+    if (publish == nullptr || publish->end < target->end) publish = target;
+  }
+  if (publish != nullptr) {
+    ++quality_.linked;
+    return publish;
+  }
+  const auto found = by_message_id.find(delivery.Text(words::kMessageId));
+  if (found == by_message_id.end()) return nullptr;
+  ++quality_.joined_ids;
+  return &spans_[found->second];
+}
+
+// A delivery whose parent is no publish (or that has none) joins the trace of the
+// one that it names otherwise, with everything below it.
+void TraceSet::JoinDeliveries(bool message_ids) {
+  std::map<std::string, size_t, std::less<>> by_message_id;
+  for (size_t i = 0; message_ids && i < spans_.size(); ++i) {
+    if (RoleOf(spans_[i]) != Role::kCreate) continue;
+    if (const std::string_view id = spans_[i].Text(words::kMessageId); !id.empty()) by_message_id.emplace(id, i);
+  }
   std::map<Id, Id> moved;  // trace -> trace, for traces of which a delivery joined
   for (Span& span : spans_) {
     const Role role = RoleOf(span);
     const bool whole = role == Role::kProcess && span.Find(kWhole) != nullptr;
-    if ((role != Role::kSubscribe && !whole) || span.links.empty()) continue;
+    if ((role != Role::kSubscribe && !whole) || (span.links.empty() && !message_ids)) continue;
     const Span* parent = span.parent == 0 ? nullptr : Find(span.trace_hi, span.trace_lo, span.parent);
     if (parent != nullptr && (RoleOf(*parent) == Role::kCreate || RoleOf(*parent) == Role::kSubscribe)) continue;
-    const Span* publish = nullptr;
-    for (const SpanLink& link : span.links) {
-      const Span* target = Find(link.trace_hi, link.trace_lo, link.span);
-      if (target == nullptr || RoleOf(*target) != Role::kCreate) continue;
-      if (publish == nullptr || publish->end < target->end) publish = target;
-    }
+    const Span* publish = PublishOf(span, by_message_id);
     if (publish == nullptr) continue;
-    ++quality_.linked;
     span.parent = publish->span;
     if (span.trace_hi == publish->trace_hi && span.trace_lo == publish->trace_lo) continue;
     moved[{span.trace_hi, span.trace_lo}] = {publish->trace_hi, publish->trace_lo};
@@ -164,8 +182,8 @@ void TraceSet::JoinRpc(const Span& rpc, Role role) {
   RpcStats& stats = quality_.rpcs[static_cast<size_t>(role) - static_cast<size_t>(Role::kPublishRpc)];
   ++stats.calls;
   stats.total += rpc.end - rpc.start;
-  const auto messages = static_cast<uint64_t>(
-      std::max<int64_t>(rpc.Int(words::kBatchCount), static_cast<int64_t>(rpc.links.size())));
+  const auto messages =
+      static_cast<uint64_t>(std::max<int64_t>(rpc.Int(words::kBatchCount), static_cast<int64_t>(rpc.links.size())));
   stats.messages += messages;
   stats.messages_max = std::max(stats.messages_max, messages);
   for (const SpanLink& link : rpc.links) {
@@ -229,7 +247,8 @@ void TraceSet::Count() {
   quality_.spans = spans_.size();
   const Span* previous = nullptr;
   for (const Span& span : spans_) {
-    const bool first = previous == nullptr || previous->trace_hi != span.trace_hi || previous->trace_lo != span.trace_lo;
+    const bool first =
+        previous == nullptr || previous->trace_hi != span.trace_hi || previous->trace_lo != span.trace_lo;
     if (first) ++quality_.traces;
     previous = &span;
     const Client client = ClientOf(span);
@@ -246,11 +265,11 @@ void TraceSet::Count() {
   }
 }
 
-void TraceSet::Finish() {
+void TraceSet::Finish(const Joins& joins) {
   Sort();
   DropDuplicates();
   DropImpossible();
-  JoinByLinks();
+  JoinDeliveries(joins.join_message_ids);
   JoinRpcs();
   InferEnds();
   Count();

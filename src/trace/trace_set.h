@@ -27,18 +27,21 @@ struct RpcStats {
 struct SpanQuality {
   uint64_t spans = 0;  // without duplicates
   uint64_t traces = 0;
-  uint64_t duplicates = 0;      // the same span once more
-  uint64_t conflicting = 0;     // the same id with other times: the one that ends last was kept
+  uint64_t duplicates = 0;       // the same span once more
+  uint64_t conflicting = 0;      // the same id with other times: the one that ends last was kept
   uint64_t missing_parents = 0;  // Pub/Sub spans whose parent is not here
-  uint64_t dangling_links = 0;  // to spans that are not here
-  uint64_t unended = 0;         // no end: left out
-  uint64_t impossible = 0;      // end before start: left out
+  uint64_t dangling_links = 0;   // to spans that are not here
+  uint64_t unended = 0;          // no end: left out
+  uint64_t impossible = 0;       // end before start: left out
   uint64_t inferred_events = 0;  // made from RPC spans or from span ends
-  uint64_t linked = 0;          // deliveries in a trace of their own, joined to their publish by a link
-  std::map<std::pair<Client, std::string>, uint64_t> clients;  // with version: spans
+  uint64_t linked = 0;           // deliveries in a trace of their own, joined to their publish by a link
+  uint64_t joined_ids = 0;       // the same by message id, where asked for
+  std::map<std::pair<Client, std::string>, uint64_t> clients;                    // with version: spans
   std::map<std::pair<Client, Role>, std::pair<uint64_t, uint64_t>> zero_length;  // of all create and subscribe spans
-  std::array<RpcStats, 4> rpcs;  // publish, modack, ack, nack
-  const RpcStats& Rpc(Role role) const { return rpcs[static_cast<size_t>(role) - static_cast<size_t>(Role::kPublishRpc)]; }
+  std::array<RpcStats, 4> rpcs;                                                  // publish, modack, ack, nack
+  const RpcStats& Rpc(Role role) const {
+    return rpcs[static_cast<size_t>(role) - static_cast<size_t>(Role::kPublishRpc)];
+  }
 };
 
 // All spans of an analysis. Puts them into one set of words, takes duplicates
@@ -56,8 +59,13 @@ class TraceSet {
   // Takes the spans (moves them out). ResourceExhausted, with what to do, beyond the limit.
   absl::Status Add(std::vector<Span>& spans);
 
-  // Once, after the last Add.
-  void Finish();
+  // Once, after the last Add. With `join_message_ids` a delivery whose publish its
+  // context does not name joins the publish that has its message id.
+  struct Joins {
+    bool join_message_ids = false;
+  };
+  void Finish(const Joins& joins);
+  void Finish() { Finish({}); }
 
   // Each trace's spans, by trace id. Requires: Finish().
   void ForEachTrace(const std::function<void(std::span<const Span>)>& take) const;
@@ -68,7 +76,8 @@ class TraceSet {
 
   void DropDuplicates();
   void DropImpossible();
-  void JoinByLinks();
+  void JoinDeliveries(bool message_ids);
+  const Span* PublishOf(const Span& delivery, const std::map<std::string, size_t, std::less<>>& by_message_id);
   void JoinRpcs();
   void JoinRpc(const Span& rpc, Role role);
   void ApplyRpc(const Span& rpc, Role role, Span& target);

@@ -61,8 +61,9 @@ Scene HopIn(const Words& words) {
                                     {{"publish start", 2}, {"publish end", 11}});
   scene.Set("messaging.system", std::string(words.system));
   scene.Set("messaging.destination.name", std::string(words.topic));
-  const uint64_t subscribe = scene.Add("s subscribe", SpanKind::kConsumer, create, 30, 140,
-                                       {{"modack start", 31}, {"modack end", 96}, {"ack start", 131}, {"ack end", 139}});
+  const uint64_t subscribe =
+      scene.Add("s subscribe", SpanKind::kConsumer, create, 30, 140,
+                {{"modack start", 31}, {"modack end", 96}, {"ack start", 131}, {"ack end", 139}});
   scene.Set(words.eos_key, true).Set("messaging.gcp_pubsub.result", std::string(words.result));
   scene.Add(words.flow, SpanKind::kInternal, subscribe, 97, 109);
   scene.Add(words.scheduler, SpanKind::kInternal, subscribe, 109, 110);
@@ -111,8 +112,8 @@ TEST(TraceSetTest, C57_TheSamePhasesInEveryClientsWords) {
 }
 
 TEST(TraceSetTest, TheConventionsInBothWordOrdersByParentOrByLink) {
-  for (const auto& [publish, process] : {std::pair("orders publish", "orders process"),
-                                         std::pair("send orders", "process orders")}) {
+  for (const auto& [publish, process] :
+       {std::pair("orders publish", "orders process"), std::pair("send orders", "process orders")}) {
     for (const bool by_link : {false, true}) {
       SCOPED_TRACE(publish);
       Scene producer(1), consumer(by_link ? 2 : 1);
@@ -204,11 +205,13 @@ TEST(TraceSetTest, C59_EventsAloneGiveTheSameNumbersAndDanglingLinksAreCounted) 
 
 TEST(TraceSetTest, C60_ARedeliveryIsNotASlowDelivery) {
   Scene scene(1);
-  const uint64_t create = scene.Add("t create", SpanKind::kProducer, 0, 0, 12, {{"publish start", 2}, {"publish end", 11}});
+  const uint64_t create =
+      scene.Add("t create", SpanKind::kProducer, 0, 0, 12, {{"publish start", 2}, {"publish end", 11}});
   scene.Add("s subscribe", SpanKind::kConsumer, create, 30, 10'030);
   scene.Set("messaging.gcp_pubsub.result", std::string("expired"));
-  const uint64_t second = scene.Add("s subscribe", SpanKind::kConsumer, create, 10'055, 10'125,
-                                    {{"modack start", 10'056}, {"modack end", 10'086}, {"ack start", 10'101}, {"ack end", 10'120}});
+  const uint64_t second =
+      scene.Add("s subscribe", SpanKind::kConsumer, create, 10'055, 10'125,
+                {{"modack start", 10'056}, {"modack end", 10'086}, {"ack start", 10'101}, {"ack end", 10'120}});
   scene.Set("messaging.gcp_pubsub.exactly_once_delivery", true);
   scene.Add("s process", SpanKind::kInternal, second, 10'088, 10'100);
   const std::vector<Path> paths = PathsOf(SetOf({scene}));
@@ -256,9 +259,11 @@ TEST(TraceSetTest, C69_DuplicatesAreOneSpanAndTheOneThatEndsLastIsKept) {
 
 TEST(TraceSetTest, C72_APushHasNoAckStageAndAnUnknownPublisherNoDeliveryGap) {
   Scene push(1), orphan(2);
-  const uint64_t create = push.Add("t create", SpanKind::kProducer, 0, 0, 12, {{"publish start", 2}, {"publish end", 11}});
+  const uint64_t create =
+      push.Add("t create", SpanKind::kProducer, 0, 0, 12, {{"publish start", 2}, {"publish end", 11}});
   push.Add("POST /push", SpanKind::kServer, create, 40, 60);
-  const uint64_t subscribe = orphan.Add("s subscribe", SpanKind::kConsumer, 0, 30, 66, {{"ack start", 59}, {"ack end", 65}});
+  const uint64_t subscribe =
+      orphan.Add("s subscribe", SpanKind::kConsumer, 0, 30, 66, {{"ack start", 59}, {"ack end", 65}});
   orphan.Add("s process", SpanKind::kInternal, subscribe, 33, 57);
   TraceSet set = SetOf({push, orphan});
   const std::vector<Path> paths = PathsOf(set);
@@ -281,7 +286,8 @@ TEST(TraceSetTest, C72_APushHasNoAckStageAndAnUnknownPublisherNoDeliveryGap) {
 TEST(TraceSetTest, C73_OneOfTwoLeaseCallsIsTheReceipt) {
   for (const bool on_event : {false, true}) {
     Scene scene(1), receipt(2), extension(3);
-    const uint64_t create = scene.Add("t create", SpanKind::kProducer, 0, 0, 12, {{"publish start", 2}, {"publish end", 11}});
+    const uint64_t create =
+        scene.Add("t create", SpanKind::kProducer, 0, 0, 12, {{"publish start", 2}, {"publish end", 11}});
     scene.Add("s subscribe", SpanKind::kConsumer, create, 30, 6'140,
               {{"modack start", 31}, {"modack end", 96}, {"modack start", 5'000}, {"modack end", 5'010}});
     scene.Set("messaging.gcp_pubsub.message.exactly_once_delivery", std::string("true"));

@@ -41,10 +41,10 @@ struct BrokerCall {
 };
 
 struct DeliveryView {
-  size_t message = 0;    // index in TraceView::messages
-  int subscription = 0;  // equal numbers: the same subscription
+  size_t message = 0;          // index in TraceView::messages
+  int subscription = 0;        // equal numbers: the same subscription
   const Span* span = nullptr;  // that it was read from; null where the view came from events
-  uint64_t key = 0;      // DeliveryKey; 0: not known
+  uint64_t key = 0;            // DeliveryKey; 0: not known
   uint64_t process_span = 0;
 
   // Client half.

@@ -1,0 +1,44 @@
+// Any bytes as a file of spans: every reader is reached, since the bytes decide
+// which one reads them. What is read goes on through joining, paths, findings and
+// text, because spans of strangers are what those get.
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "formats/analysis_json.h"
+#include "formats/summary_json.h"
+#include "formats/trace_file.h"
+#include "report/foreign.h"
+#include "report/from_spans.h"
+#include "report/summary.h"
+#include "report/text.h"
+#include "report/trace_text.h"
+#include "trace/trace_set.h"
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  using namespace hopgap;
+  trace::TraceSet set(10'000);
+  const std::string_view bytes(reinterpret_cast<const char*>(data), size);
+  const absl::StatusOr<formats::TraceSource> source =
+      formats::ReadTraceBytes(bytes, "fuzz", [&set](std::vector<trace::Span>& spans) { return set.Add(spans); });
+  if (!source.ok()) return 0;
+  set.Finish({.join_message_ids = size % 2 == 0});
+  report::FromSpans from_spans;
+  report::ForeignBuilder builder;
+  set.ForEachTrace([&](std::span<const trace::Span> spans) {
+    from_spans.AddTrace(spans);
+    builder.AddTrace(spans);
+    report::TraceText(spans);
+  });
+  const report::Foreign foreign = builder.Finish(set.quality());
+  report::QualityText(foreign, {});
+  report::DeliveriesText(foreign);
+  report::FindingsText(foreign, std::nullopt);
+  formats::AnalysisJson(foreign, {*source}, std::nullopt);
+  formats::DeliveriesCsv(foreign);
+  const report::Run run = from_spans.Finish("fuzz", set.quality().spans);
+  if (!run.arms.empty()) report::RenderText(report::Summarize(run), {.per_hop = true});
+  return 0;
+}

@@ -1,0 +1,199 @@
+#include "cli/foreign_traces.h"
+
+#include <cstdio>
+#include <utility>
+
+#include "base/text.h"
+#include "cli/commands.h"
+#include "cli/exit_codes.h"
+#include "cli/folder.h"
+#include "cli/setup.h"
+#include "formats/analysis_json.h"
+#include "formats/otlp_json.h"
+#include "formats/run_folder.h"
+#include "formats/run_json.h"
+#include "formats/span_builder.h"
+#include "formats/summary_json.h"
+#include "report/foreign.h"
+#include "report/from_spans.h"
+#include "report/summary.h"
+#include "report/text.h"
+#include "report/trace_text.h"
+#include "trace/trace_set.h"
+
+namespace hopgap::cli {
+namespace {
+
+struct Analysis {
+  trace::TraceSet set;
+  std::vector<formats::TraceSource> sources;
+  std::vector<std::string> refused;  // files of a folder or a list in which nothing could be read
+  report::Run run;
+  report::Foreign foreign;
+  bool partial = false;
+};
+
+void Print(const std::string& text) { std::fwrite(text.data(), 1, text.size(), stdout); }
+
+// "run.json: Jaeger JSON, gzip, 120 spans, 2 left out".
+std::string SourceLine(const formats::TraceSource& source) {
+  std::string forms;
+  for (const formats::SpanForm form : source.forms)
+    forms += StrCat(forms.empty() ? "" : " and ", formats::FactsOf(form).name);
+  return StrCat(source.file == "-" ? "standard input" : source.file, ": read as ",
+                forms.empty() ? "JSON without spans" : forms, source.packing.empty() ? "" : ", " + source.packing, ", ",
+                source.spans, " spans", source.bad_spans == 0 ? "" : StrCat(", ", source.bad_spans, " spans left out"),
+                source.bad_parts == 0 ? "" : StrCat(", ", source.bad_parts, " parts unreadable"));
+}
+
+// One unreadable file of several does not end it; an only one does.
+absl::Status ReadFiles(const ForeignOptions& options, Analysis& analysis) {
+  absl::StatusOr<std::vector<std::string>> files = formats::ExpandTraceFiles(options.paths);
+  if (!files.ok()) return files.status();
+  absl::Status full = absl::OkStatus();
+  for (const std::string& file : *files) {
+    absl::StatusOr<formats::TraceSource> source = formats::ReadTraceFile(file, [&](std::vector<trace::Span>& spans) {
+      full = analysis.set.Add(spans);
+      return full;
+    });
+    if (!full.ok()) return full;
+    if (!source.ok()) {
+      if (files->size() == 1) return source.status();
+      analysis.refused.emplace_back(MessageOf(source.status()));
+      continue;
+    }
+    for (const std::string& warning : source->warnings) std::fprintf(stderr, "hopgap: %s\n", warning.c_str());
+    analysis.partial = analysis.partial || source->partial();
+    analysis.sources.push_back(*std::move(source));
+  }
+  for (const std::string& why : analysis.refused) std::fprintf(stderr, "hopgap: left out: %s\n", why.c_str());
+  analysis.partial = analysis.partial || !analysis.refused.empty();
+  if (analysis.sources.empty()) {
+    return absl::InvalidArgumentError(
+        StrCat(options.name, ": no file with spans in it",
+               analysis.refused.empty() ? "" : StrCat("; the first: ", analysis.refused.front())));
+  }
+  return absl::OkStatus();
+}
+
+void Compute(const ForeignOptions& options, Analysis& analysis) {
+  analysis.set.Finish({.join_message_ids = options.join_message_ids});
+  report::FromSpans from_spans;
+  report::ForeignBuilder builder;
+  analysis.set.ForEachTrace([&](std::span<const trace::Span> spans) {
+    from_spans.AddTrace(spans);
+    builder.AddTrace(spans);
+  });
+  const trace::SpanQuality& quality = analysis.set.quality();
+  analysis.run = from_spans.Finish(options.name, quality.spans);
+  analysis.foreign = builder.Finish(quality);
+  bool any_events = false, any_links = false;
+  for (const formats::TraceSource& source : analysis.sources) {
+    for (const formats::SpanForm form : source.forms) {
+      const formats::FormFacts& facts = formats::FactsOf(form);
+      analysis.foreign.precision = std::max(analysis.foreign.precision, facts.precision);
+      any_events = any_events || facts.events;
+      any_links = any_links || facts.links;
+    }
+  }
+  analysis.foreign.events = any_events;
+  analysis.foreign.links = any_links;
+  if (options.collected) {
+    std::vector<std::string>& notes = analysis.run.spans_only->notes;
+    notes.insert(notes.begin(), options.collected->notes.begin(), options.collected->notes.end());
+  }
+}
+
+std::string NothingText(const ForeignOptions& options, const Analysis& analysis) {
+  std::string why;
+  for (const std::string& note : analysis.run.spans_only->notes) why += StrCat("\n  ", note);
+  return StrCat(options.name, ": ", analysis.set.quality().spans,
+                " spans, and no message in them from its publish to its last ack", why);
+}
+
+int PrintTrace(const ForeignOptions& options, const Analysis& analysis) {
+  uint64_t hi = 0, lo = 0;
+  if (!formats::ParseTraceId(options.trace, hi, lo)) {
+    return Fail(kBadConfiguration,
+                StrCat("--trace: '", options.trace, "' is no trace id (up to 32 hexadecimal digits)"));
+  }
+  std::string text;
+  analysis.set.ForEachTrace([&](std::span<const trace::Span> spans) {
+    if (spans[0].trace_hi == hi && spans[0].trace_lo == lo) text = report::TraceText(spans);
+  });
+  if (text.empty()) return Fail(kBadConfiguration, StrCat("--trace: ", options.trace, " is not in ", options.name));
+  Print(text);
+  return kOk;
+}
+
+absl::Status Save(const ForeignOptions& options, Analysis& analysis, const std::string& json) {
+  absl::StatusOr<formats::RunFolder> folder = formats::RunFolder::Create(options.out);
+  if (!folder.ok()) return folder.status();
+  absl::Status status = absl::OkStatus();
+  analysis.set.ForEachTrace([&](std::span<const trace::Span> spans) {
+    std::string line;
+    formats::AppendOtlpLine(spans, line);
+    if (status.ok()) status = folder->Append("spans.otlp.jsonl", line);
+  });
+  if (status.ok()) status = folder->Append("run.json", formats::WriteRunJson(analysis.run, ReadMachine()));
+  if (status.ok()) status = folder->Append("summary.json", json);
+  if (!status.ok()) return status;
+  absl::StatusOr<std::vector<std::pair<std::string, uint64_t>>> files = folder->Commit();
+  return files.status();
+}
+
+std::string AllText(const ForeignOptions& options, const Analysis& analysis, const report::Summary& summary) {
+  std::vector<std::string> lines;
+  for (const formats::TraceSource& source : analysis.sources) lines.push_back(SourceLine(source));
+  constexpr size_t kLinesMax = 10;
+  if (lines.size() > kLinesMax) {
+    const size_t more = lines.size() - kLinesMax;
+    lines.resize(kLinesMax);
+    lines.push_back(StrCat(more, " more files"));
+  }
+  std::string out = report::QualityText(analysis.foreign, lines) + "\n";
+  if (!analysis.run.arms.empty()) {
+    out += report::RenderText(summary, {.per_hop = options.presentation.per_hop,
+                                        .width = report::kWidthMin,
+                                        .waterfall_arm = options.presentation.waterfall}) +
+           "\n" + report::CompositionText(analysis.run) + "\n";
+  } else {
+    out += StrCat(NothingText(options, analysis), "\n\n");
+  }
+  return out + report::DeliveriesText(analysis.foreign) + "\n" +
+         report::FindingsText(analysis.foreign, options.streams);
+}
+
+}  // namespace
+
+int AnalyzeForeign(const ForeignOptions& options) {
+  Analysis analysis;
+  if (absl::Status status = ReadFiles(options, analysis); !status.ok()) {
+    return Fail(kBadConfiguration, MessageOf(status));
+  }
+  Compute(options, analysis);
+  if (!options.trace.empty()) return PrintTrace(options, analysis);
+  if (analysis.run.arms.empty() && analysis.foreign.rows.empty()) {
+    return Fail(kBadConfiguration, NothingText(options, analysis));
+  }
+  std::vector<std::string> arms;
+  for (const report::ArmRun& arm : analysis.run.arms) arms.push_back(arm.name);
+  if (absl::Status status = CheckWaterfall(options.presentation.waterfall, arms); !status.ok()) {
+    return Fail(kBadConfiguration, MessageOf(status));
+  }
+  const report::Summary summary = report::Summarize(analysis.run);
+  const std::string json =
+      formats::SummaryJson(summary, formats::AnalysisJson(analysis.foreign, analysis.sources, options.streams));
+  if (!options.out.empty()) {
+    if (absl::Status status = Save(options, analysis, json); !status.ok())
+      return Fail(kOutputUnwritable, MessageOf(status));
+  }
+  if (options.csv) {
+    Print(formats::DeliveriesCsv(analysis.foreign));
+  } else {
+    Print(options.presentation.json ? json : AllText(options, analysis, summary));
+  }
+  return analysis.partial ? kPartial : kOk;
+}
+
+}  // namespace hopgap::cli

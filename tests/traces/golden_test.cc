@@ -1,0 +1,178 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <map>
+#include <tuple>
+
+#include "base/text.h"
+#include "formats/trace_file.h"
+#include "report/foreign.h"
+#include "report/from_spans.h"
+#include "trace/trace_set.h"
+
+// What the official clients of four languages wrote, recorded against our broker
+// (testdata/traces), and the same spans as others' converters put them into other
+// forms (testdata/forms). Each form has to give the same stages.
+namespace hopgap {
+namespace {
+
+using report::DeliveryRow;
+using testing::HasSubstr;
+using trace::Stage;
+
+const std::string kData = std::string(HOPGAP_SOURCE) + "/testdata/";
+constexpr const char* kLanguages[] = {"go", "java", "python", "node"};
+
+struct Analysis {
+  report::Foreign foreign;
+  report::Run run;
+  formats::TraceSource source;
+};
+
+std::optional<Analysis> Read(const std::vector<std::string>& files) {
+  trace::TraceSet set;
+  Analysis out;
+  for (const std::string& file : files) {
+    const auto source =
+        formats::ReadTraceFile(file, [&set](std::vector<trace::Span>& spans) { return set.Add(spans); });
+    EXPECT_TRUE(source.ok()) << source.status();
+    if (!source.ok()) return std::nullopt;
+    EXPECT_FALSE(source->partial()) << file;
+    out.source = *source;
+  }
+  set.Finish();
+  report::FromSpans from_spans;
+  report::ForeignBuilder builder;
+  set.ForEachTrace([&](std::span<const trace::Span> spans) {
+    from_spans.AddTrace(spans);
+    builder.AddTrace(spans);
+  });
+  out.foreign = builder.Finish(set.quality());
+  out.run = from_spans.Finish("golden", set.quality().spans);
+  return out;
+}
+
+using Key = std::tuple<uint64_t, uint64_t, uint64_t>;
+std::map<Key, const DeliveryRow*> ByDelivery(const report::Foreign& foreign) {
+  std::map<Key, const DeliveryRow*> rows;
+  for (const DeliveryRow& row : foreign.rows) rows[{row.trace_hi, row.trace_lo, row.subscribe_span}] = &row;
+  return rows;
+}
+
+Duration LengthOf(const DeliveryRow& row, Stage stage) { return row.hop.stages[static_cast<size_t>(stage)].length; }
+
+void ExpectSame(const report::Foreign& want, const report::Foreign& got, Duration within,
+                std::initializer_list<Stage> stages) {
+  const auto expected = ByDelivery(want), actual = ByDelivery(got);
+  ASSERT_EQ(actual.size(), expected.size());
+  for (const auto& [key, row] : expected) {
+    const auto found = actual.find(key);
+    ASSERT_NE(found, actual.end());
+    for (const Stage stage : stages) {
+      EXPECT_EQ(found->second->hop.Has(stage), row->hop.Has(stage)) << trace::StageName(stage);
+      EXPECT_LE(std::chrono::abs(LengthOf(*found->second, stage) - LengthOf(*row, stage)), within)
+          << trace::StageName(stage);
+    }
+  }
+}
+
+constexpr std::initializer_list<Stage> kAllStages = {Stage::kClientPublish, Stage::kPublishRpc, Stage::kDeliveryGap,
+                                                     Stage::kDispatchGap,   Stage::kWork,       Stage::kAck};
+
+struct Form {
+  std::string suffix;
+  formats::SpanForm form;
+};
+const Form kForms[] = {{".framed.pb", formats::SpanForm::kCollectorFrames},
+                       {".framed-zstd.pb", formats::SpanForm::kCollectorFrames},
+                       {".framed-zstd.json", formats::SpanForm::kCollectorFrames},
+                       {".jaeger.json.gz", formats::SpanForm::kJaeger},
+                       {".zipkin.json.gz", formats::SpanForm::kZipkin}};
+
+TEST(GoldenTest, EveryRecordingIsThirtyWholeDeliveriesOfItsClient) {
+  for (const char* language : kLanguages) {
+    for (const char* kind : {"std", "eos"}) {
+      SCOPED_TRACE(StrCat(language, " ", kind));
+      const auto analysis = Read({StrCat(kData, "traces/", language, "-", kind, ".otlp.jsonl")});
+      ASSERT_TRUE(analysis);
+      EXPECT_EQ(analysis->foreign.rows.size(), 30u);
+      EXPECT_EQ(analysis->foreign.unknown_publishers, 0u);
+      ASSERT_EQ(analysis->run.arms.size(), 1u);
+      EXPECT_EQ(analysis->run.arms[0].paths.size(), 10u);
+      for (const DeliveryRow& row : analysis->foreign.rows) {
+        EXPECT_EQ(row.hop.missing, 0);
+        EXPECT_EQ(row.hop.exactly_once, std::string(kind) == "eos");
+        EXPECT_GE(LengthOf(row, Stage::kWork), std::chrono::milliseconds{50});
+        for (const Stage stage : {Stage::kClientPublish, Stage::kPublishRpc, Stage::kDispatchGap, Stage::kAck}) {
+          EXPECT_GE(LengthOf(row, stage), Duration{0}) << trace::StageName(stage);
+        }
+      }
+      const report::DeliveryGroup& group = analysis->foreign.groups.at(0);
+      EXPECT_EQ(trace::ClientName(group.consumer), std::string(language) == "go"     ? "Go v2"
+                                                   : std::string(language) == "node" ? "Node.js"
+                                                   : std::string(language) == "java" ? "Java"
+                                                                                     : "Python");
+    }
+  }
+}
+
+TEST(GoldenTest, EveryFormGivesTheSameStages) {
+  for (const char* language : kLanguages) {
+    for (const char* kind : {"std", "eos"}) {
+      const std::string name = StrCat(language, "-", kind);
+      const auto want = Read({StrCat(kData, "traces/", name, ".otlp.jsonl")});
+      ASSERT_TRUE(want);
+      for (const Form& form : kForms) {
+        SCOPED_TRACE(name + form.suffix);
+        const auto got = Read({StrCat(kData, "forms/", name, form.suffix)});
+        ASSERT_TRUE(got);
+        EXPECT_TRUE(got->source.forms.contains(form.form));
+        const bool links = formats::FactsOf(form.form).links;
+        // Each end of a stage is rounded by itself.
+        const Duration within = 2 * formats::FactsOf(form.form).precision;
+        if (links) {
+          ExpectSame(want->foreign, got->foreign, within, kAllStages);
+        } else {
+          // Without links queueing cannot be told from the call in Node.js and Python.
+          ExpectSame(want->foreign, got->foreign, within, {Stage::kDeliveryGap, Stage::kDispatchGap, Stage::kWork});
+        }
+      }
+    }
+  }
+}
+
+// The broker's own instants of the same messages: what clients say lies around them.
+TEST(GoldenTest, ClientsAndTheBrokerAgreeWithinAMillisecond) {
+  for (const char* language : kLanguages) {
+    for (const char* kind : {"std", "eos"}) {
+      SCOPED_TRACE(StrCat(language, " ", kind));
+      const std::string name = StrCat(kData, "traces/", language, "-", kind);
+      const auto both = Read({name + ".otlp.jsonl", name + ".broker.otlp.jsonl"});
+      ASSERT_TRUE(both);
+      std::vector<Duration> sent, received;
+      for (const DeliveryRow& row : both->foreign.rows) {
+        ASSERT_TRUE(row.hop.accepted && row.hop.written);
+        sent.push_back(*row.hop.accepted - row.hop.publish_start);
+        EXPECT_GE(sent.back(), Duration{0});
+        if (row.hop.received > *row.hop.written) received.push_back(row.hop.received - *row.hop.written);
+      }
+      std::sort(sent.begin(), sent.end());
+      std::sort(received.begin(), received.end());
+      RecordProperty(StrCat(language, kind, "_sent_us"), StrCat(sent[sent.size() / 2].count() / 1000));
+      EXPECT_LE(sent[sent.size() / 2], std::chrono::milliseconds{2});
+    }
+  }
+}
+
+TEST(GoldenTest, TheCauseOfASlowExactlyOnceChainIsNamed) {
+  const auto analysis = Read({kData + "traces/go-eos.otlp.jsonl"});
+  ASSERT_TRUE(analysis);
+  const std::vector<report::Finding> findings = report::FindingsOf(analysis->foreign);
+  ASSERT_FALSE(findings.empty());
+  EXPECT_EQ(findings[0].key, "exactly_once_gate");
+  EXPECT_THAT(findings[0].trace, testing::SizeIs(32));
+}
+
+}  // namespace
+}  // namespace hopgap
