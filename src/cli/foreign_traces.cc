@@ -33,7 +33,7 @@ struct Analysis {
   bool partial = false;
 };
 
-void Print(const std::string& text) { std::fwrite(text.data(), 1, text.size(), stdout); }
+void PutOut(const std::string& text) { std::fwrite(text.data(), 1, text.size(), stdout); }
 
 // "run.json: Jaeger JSON, gzip, 120 spans, 2 left out".
 std::string SourceLine(const formats::TraceSource& source) {
@@ -60,6 +60,9 @@ absl::Status ReadFiles(const ForeignOptions& options, Analysis& analysis) {
     if (!source.ok()) {
       if (files->size() == 1) return source.status();
       analysis.refused.emplace_back(MessageOf(source.status()));
+      // Other files may lie in a folder; what was named by name is missed.
+      const bool named = std::find(options.paths.begin(), options.paths.end(), file) != options.paths.end();
+      analysis.partial = analysis.partial || named;
       continue;
     }
     for (const std::string& warning : source->warnings) std::fprintf(stderr, "hopgap: %s\n", warning.c_str());
@@ -67,7 +70,6 @@ absl::Status ReadFiles(const ForeignOptions& options, Analysis& analysis) {
     analysis.sources.push_back(*std::move(source));
   }
   for (const std::string& why : analysis.refused) std::fprintf(stderr, "hopgap: left out: %s\n", why.c_str());
-  analysis.partial = analysis.partial || !analysis.refused.empty();
   if (analysis.sources.empty()) {
     return absl::InvalidArgumentError(
         StrCat(options.name, ": no file with spans in it",
@@ -122,7 +124,7 @@ int PrintTrace(const ForeignOptions& options, const Analysis& analysis) {
     if (spans[0].trace_hi == hi && spans[0].trace_lo == lo) text = report::TraceText(spans);
   });
   if (text.empty()) return Fail(kBadConfiguration, StrCat("--trace: ", options.trace, " is not in ", options.name));
-  Print(text);
+  PutOut(text);
   return kOk;
 }
 
@@ -189,9 +191,9 @@ int AnalyzeForeign(const ForeignOptions& options) {
       return Fail(kOutputUnwritable, MessageOf(status));
   }
   if (options.csv) {
-    Print(formats::DeliveriesCsv(analysis.foreign));
+    PutOut(formats::DeliveriesCsv(analysis.foreign));
   } else {
-    Print(options.presentation.json ? json : AllText(options, analysis, summary));
+    PutOut(options.presentation.json ? json : AllText(options, analysis, summary));
   }
   return analysis.partial ? kPartial : kOk;
 }

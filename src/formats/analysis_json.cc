@@ -16,13 +16,13 @@ using report::Foreign;
 using trace::Role;
 using trace::Stage;
 
-Json Ms(double nanoseconds) {
+Json MsOf(double nanoseconds) {
   const double whole = std::round(nanoseconds);
   return whole == 0 ? 0.0 : whole / 1e6;
 }
-Json Ms(Duration length) { return Ms(static_cast<double>(length.count())); }
+Json MsOf(Duration length) { return MsOf(static_cast<double>(length.count())); }
 
-std::string Digits(uint64_t word) {
+std::string HexOf(uint64_t word) {
   constexpr char kHex[] = "0123456789abcdef";
   std::string out;
   for (int shift = 60; shift >= 0; shift -= 4) out += kHex[word >> shift & 15];
@@ -56,14 +56,14 @@ Json QualityJson(const Foreign& foreign, const std::vector<TraceSource>& sources
     rpcs[name] = {{"calls", rpc.calls},
                   {"messages", rpc.messages},
                   {"messages_max", rpc.messages_max},
-                  {"total_ms", Ms(rpc.total)}};
+                  {"total_ms", MsOf(rpc.total)}};
   }
   for (const report::HostPair& pair : foreign.hosts) {
     clocks.push_back({{"from", pair.from},
                       {"to", pair.to},
                       {"gaps", pair.gaps},
                       {"impossible", pair.impossible},
-                      {"skew_at_least_ms", Ms(pair.skew_at_least)},
+                      {"skew_at_least_ms", MsOf(pair.skew_at_least)},
                       {"unusable", pair.skewed()}});
   }
   for (const report::BrokenChain& broken : foreign.broken) {
@@ -92,20 +92,20 @@ Json QualityJson(const Foreign& foreign, const std::vector<TraceSource>& sources
           {"precision_ns", foreign.precision.count()}};
 }
 
-Json StageJson(const Foreign& foreign, const DeliveryGroup& group, Stage stage) {
+Json StageValuesJson(const Foreign& foreign, const DeliveryGroup& group, Stage stage) {
   const stats::Sample sample(report::StageValues(foreign, group, stage));
   if (sample.empty()) return nullptr;
   return {{"n", sample.n()},
-          {"p50", Ms(static_cast<double>(sample.Quantile(stats::kP50)))},
-          {"p95", Ms(static_cast<double>(sample.Quantile(stats::kP95)))},
-          {"max", Ms(static_cast<double>(sample.sorted().back()))}};
+          {"p50", MsOf(static_cast<double>(sample.Quantile(stats::kP50)))},
+          {"p95", MsOf(static_cast<double>(sample.Quantile(stats::kP95)))},
+          {"max", MsOf(static_cast<double>(sample.sorted().back()))}};
 }
 
 Json GroupJson(const Foreign& foreign, const DeliveryGroup& group) {
   Json stages = Json::object();
   for (int i = 1; i < trace::kStages; ++i) {
     const auto stage = static_cast<Stage>(i);
-    stages[std::string(trace::StageKey(stage))] = StageJson(foreign, group, stage);
+    stages[std::string(trace::StageKey(stage))] = StageValuesJson(foreign, group, stage);
   }
   return {{"topic", group.topic.empty() ? Json(nullptr) : Json(group.topic)},
           {"subscription", group.subscription},
@@ -132,8 +132,8 @@ std::string RowCsv(const Foreign& foreign, const DeliveryRow& row) {
   const DeliveryGroup& group = foreign.groups[row.group];
   const trace::HopTimes& hop = row.hop;
   const bool published = hop.Has(Stage::kDeliveryGap);
-  std::string out = StrCat(Digits(row.trace_hi), Digits(row.trace_lo), ",",
-                           row.create_span == 0 ? "" : Digits(row.create_span), ",", Digits(row.subscribe_span), ",",
+  std::string out = StrCat(HexOf(row.trace_hi), HexOf(row.trace_lo), ",",
+                           row.create_span == 0 ? "" : HexOf(row.create_span), ",", HexOf(row.subscribe_span), ",",
                            Field(group.topic), ",", Field(group.subscription), ",", trace::ClientName(group.consumer),
                            ",", group.exactly_once ? 1 : 0, ",", hop.attempts, ",", row.skewed ? 1 : 0);
   out += StrCat(",", published ? Instant(hop.publish_call) : "", ",",
@@ -159,14 +159,14 @@ std::string AnalysisJson(const Foreign& foreign, const std::vector<TraceSource>&
                         {"subscription", one.where},
                         {"words", one.words()},
                         {"trace", one.trace.empty() ? Json(nullptr) : Json(one.trace)},
-                        {"ms_a_message", Ms(one.weight * 1e6)}});
+                        {"ms_a_message", MsOf(one.weight * 1e6)}});
   }
   for (const report::Place& place : report::PlacesOf(foreign, streams)) {
     places.push_back({{"subscription", place.where},
                       {"streams", place.streams},
                       {"streams_given", place.streams_given},
                       {"messages_per_response", place.messages_per_response},
-                      {"modack_ms", Ms(place.modack_ms * 1e6)},
+                      {"modack_ms", MsOf(place.modack_ms * 1e6)},
                       {"rate_per_second", place.rate_per_second},
                       {"capacity_per_second", place.capacity_per_second()}});
   }
@@ -176,7 +176,7 @@ std::string AnalysisJson(const Foreign& foreign, const std::vector<TraceSource>&
                         {"setting", one.name},
                         {"from", one.from},
                         {"to", one.to},
-                        {"gain_ms", Ms(one.gain_ms * 1e6)},
+                        {"gain_ms", MsOf(one.gain_ms * 1e6)},
                         {"words", one.why}});
   }
   const Json document = {{"quality", QualityJson(foreign, sources)},

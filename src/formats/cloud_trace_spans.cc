@@ -9,7 +9,7 @@ namespace {
 std::optional<uint64_t> DecimalId(const Object& object, std::string_view name) {
   const std::optional<Element> member = Member(object, name);
   if (!member) return 0;
-  return ParseNumber<uint64_t>(TextOf(*member));
+  return ParseNumber<uint64_t>(ElementText(*member));
 }
 
 void ReadV1Span(const Object& span, std::string_view trace_id, SpanSink& sink) {
@@ -21,42 +21,42 @@ void ReadV1Span(const Object& span, std::string_view trace_id, SpanSink& sink) {
   if (!parent) builder.Wrong("parentSpanId", "no decimal number");
   out.span = id.value_or(0);
   out.parent = parent.value_or(0);
-  out.name = TextIn(span, "name");
-  out.kind = ParseKind(TextIn(span, "kind"));
-  builder.Start("startTime", InstantIn(span, "startTime"));
-  builder.End("endTime", InstantIn(span, "endTime"));
-  if (const auto labels = ObjectIn(span, "labels")) {
+  out.name = TextMember(span, "name");
+  out.kind = ParseKind(TextMember(span, "kind"));
+  builder.Start("startTime", InstantMember(span, "startTime"));
+  builder.End("endTime", InstantMember(span, "endTime"));
+  if (const auto labels = ObjectMember(span, "labels")) {
     ForEachMember(*labels, [&](std::string_view key, const Element& value) {
-      if (value.is_string()) builder.Attribute(key, TextOf(value));
+      if (value.is_string()) builder.Attribute(key, ElementText(value));
     });
   }
-  sink.Take(builder, TextIn(span, "spanId"));
+  sink.Take(builder, TextMember(span, "spanId"));
 }
 
 // {value: "...", truncatedByteCount: 0}
 std::string Truncatable(const Object& owner, std::string_view name) {
-  const std::optional<Object> inner = ObjectIn(owner, name);
-  return std::string(inner ? TextIn(*inner, "value") : TextIn(owner, name));
+  const std::optional<Object> inner = ObjectMember(owner, name);
+  return std::string(inner ? TextMember(*inner, "value") : TextMember(owner, name));
 }
 
 trace::AttributeValue V2Value(const Element& value) {
   Object object;
-  if (value.get_object().get(object) != simdjson::SUCCESS) return ValueOf(value);
-  if (const auto number = IntegerIn(object, "intValue")) return *number;
-  if (const auto flag = Member(object, "boolValue")) return ValueOf(*flag);
+  if (value.get_object().get(object) != simdjson::SUCCESS) return ElementValue(value);
+  if (const auto number = IntegerMember(object, "intValue")) return *number;
+  if (const auto flag = Member(object, "boolValue")) return ElementValue(*flag);
   return Truncatable(object, "stringValue");
 }
 
 void ForEachV2Attribute(const Object& owner, const std::function<void(std::string_view, trace::AttributeValue)>& take) {
-  const std::optional<Object> attributes = ObjectIn(owner, "attributes");
-  const std::optional<Object> map = attributes ? ObjectIn(*attributes, "attributeMap") : std::nullopt;
+  const std::optional<Object> attributes = ObjectMember(owner, "attributes");
+  const std::optional<Object> map = attributes ? ObjectMember(*attributes, "attributeMap") : std::nullopt;
   if (map) ForEachMember(*map, [&](std::string_view key, const Element& value) { take(key, V2Value(value)); });
 }
 
 void ReadV2Event(const Object& one, SpanBuilder& builder) {
-  const std::optional<Object> annotation = ObjectIn(one, "annotation");
+  const std::optional<Object> annotation = ObjectMember(one, "annotation");
   if (!annotation) return;  // a message event: none of ours
-  const std::optional<WallTime> at = InstantIn(one, "time");
+  const std::optional<WallTime> at = InstantMember(one, "time");
   if (!at) return builder.Wrong("timeEvents.time", "no time");
   trace::SpanEvent& event = builder.span().events.emplace_back();
   event.at = *at;
@@ -68,8 +68,8 @@ void ReadV2Event(const Object& one, SpanBuilder& builder) {
 
 void ReadV2Link(const Object& one, SpanBuilder& builder) {
   trace::SpanLink link;
-  const std::optional<uint64_t> id = ParseSpanId(TextIn(one, "spanId"));
-  if (!id || !ParseTraceId(TextIn(one, "traceId"), link.trace_hi, link.trace_lo)) {
+  const std::optional<uint64_t> id = ParseSpanId(TextMember(one, "spanId"));
+  if (!id || !ParseTraceId(TextMember(one, "traceId"), link.trace_hi, link.trace_lo)) {
     return builder.Wrong("links", "ids that cannot be read");
   }
   link.span = *id;
@@ -78,7 +78,7 @@ void ReadV2Link(const Object& one, SpanBuilder& builder) {
 
 template <typename Read>
 void ForEachInList(const Object& span, std::string_view outer, std::string_view inner, Read read) {
-  const std::optional<Object> list = ObjectIn(span, outer);
+  const std::optional<Object> list = ObjectMember(span, outer);
   if (!list) return;
   ForEachIn(*list, inner, [&](const Element& one) {
     Object object;
@@ -90,7 +90,7 @@ void ForEachInList(const Object& span, std::string_view outer, std::string_view 
 
 void ReadCloudTraceV1(const Object& trace, SpanSink& sink) {
   sink.source.forms.insert(SpanForm::kCloudTraceV1);
-  const std::string_view id = TextIn(trace, "traceId");
+  const std::string_view id = TextMember(trace, "traceId");
   ForEachIn(trace, "spans", [&](const Element& one) {
     Object span;
     if (one.get_object().get(span) != simdjson::SUCCESS) {
@@ -105,23 +105,24 @@ void ReadCloudTraceV2Span(const Object& span, SpanSink& sink) {
   sink.source.forms.insert(SpanForm::kCloudTraceV2);
   SpanBuilder builder;
   // projects/P/traces/TRACE/spans/SPAN
-  const std::vector<std::string_view> parts = Split(TextIn(span, "name"), '/');
+  const std::vector<std::string_view> parts = Split(TextMember(span, "name"), '/');
   builder.TraceId("name", parts.size() == 6 && parts[2] == "traces" ? parts[3] : "");
-  builder.SpanId("spanId", TextIn(span, "spanId").empty() && parts.size() == 6 ? parts[5] : TextIn(span, "spanId"));
-  builder.Parent("parentSpanId", TextIn(span, "parentSpanId"));
+  builder.SpanId("spanId",
+                 TextMember(span, "spanId").empty() && parts.size() == 6 ? parts[5] : TextMember(span, "spanId"));
+  builder.Parent("parentSpanId", TextMember(span, "parentSpanId"));
   builder.span().name = Truncatable(span, "displayName");
-  builder.span().kind = ParseKind(TextIn(span, "spanKind"));
-  builder.Start("startTime", InstantIn(span, "startTime"));
-  builder.End("endTime", InstantIn(span, "endTime"));
+  builder.span().kind = ParseKind(TextMember(span, "spanKind"));
+  builder.Start("startTime", InstantMember(span, "startTime"));
+  builder.End("endTime", InstantMember(span, "endTime"));
   ForEachV2Attribute(
       span, [&](std::string_view key, trace::AttributeValue value) { builder.Attribute(key, std::move(value)); });
   ForEachInList(span, "timeEvents", "timeEvent", [&](const Object& one) { ReadV2Event(one, builder); });
   ForEachInList(span, "links", "link", [&](const Object& one) { ReadV2Link(one, builder); });
-  if (const auto status = ObjectIn(span, "status")) {
-    builder.span().status = IntegerIn(*status, "code").value_or(0) == 0 ? 0 : 2;  // google.rpc codes
-    builder.span().status_message = TextIn(*status, "message");
+  if (const auto status = ObjectMember(span, "status")) {
+    builder.span().status = IntegerMember(*status, "code").value_or(0) == 0 ? 0 : 2;  // google.rpc codes
+    builder.span().status_message = TextMember(*status, "message");
   }
-  sink.Take(builder, TextIn(span, "spanId"));
+  sink.Take(builder, TextMember(span, "spanId"));
 }
 
 }  // namespace hopgap::formats

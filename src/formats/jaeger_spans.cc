@@ -9,24 +9,24 @@ namespace {
 trace::AttributeValue TagValue(const Object& tag) {
   const std::optional<Element> value = Member(tag, "value");
   if (!value) return std::string();
-  const std::string_view type = TextIn(tag, "type");
+  const std::string_view type = TextMember(tag, "type");
   if (type == "int64") {
-    if (const std::optional<int64_t> number = IntegerOf(*value)) return *number;
+    if (const std::optional<int64_t> number = ElementInteger(*value)) return *number;
   }
-  if (type == "bool" && value->is_string()) return TextOf(*value) == "true";
-  return ValueOf(*value);
+  if (type == "bool" && value->is_string()) return ElementText(*value) == "true";
+  return ElementValue(*value);
 }
 
 void ReadTags(const Object& owner, std::string_view name,
               const std::function<void(std::string_view, trace::AttributeValue)>& take) {
   ForEachIn(owner, name, [&](const Element& one) {
     Object tag;
-    if (one.get_object().get(tag) == simdjson::SUCCESS) take(TextIn(tag, "key"), TagValue(tag));
+    if (one.get_object().get(tag) == simdjson::SUCCESS) take(TextMember(tag, "key"), TagValue(tag));
   });
 }
 
 void ReadProcess(const Object& process, SpanBuilder& builder) {
-  builder.span().service = TextIn(process, "serviceName");
+  builder.span().service = TextMember(process, "serviceName");
   ReadTags(process, "tags", [&](std::string_view key, trace::AttributeValue value) {
     if (const std::string* text = std::get_if<std::string>(&value)) builder.ResourceAttribute(key, *text);
   });
@@ -45,12 +45,12 @@ void ReadReferences(const Object& span, SpanBuilder& builder) {
     Object object;
     if (one.get_object().get(object) != simdjson::SUCCESS) return;
     Reference reference{};
-    const std::optional<uint64_t> id = ParseSpanId(TextIn(object, "spanID"));
-    if (!id || !ParseTraceId(TextIn(object, "traceID"), reference.link.trace_hi, reference.link.trace_lo)) {
+    const std::optional<uint64_t> id = ParseSpanId(TextMember(object, "spanID"));
+    if (!id || !ParseTraceId(TextMember(object, "traceID"), reference.link.trace_hi, reference.link.trace_lo)) {
       return builder.Wrong("references", "ids that cannot be read");
     }
     reference.link.span = *id;
-    reference.child_of = TextIn(object, "refType") == "CHILD_OF";
+    reference.child_of = TextMember(object, "refType") == "CHILD_OF";
     reference.here = reference.link.trace_hi == out.trace_hi && reference.link.trace_lo == out.trace_lo;
     references.push_back(std::move(reference));
   });
@@ -70,7 +70,7 @@ void ReadLogs(const Object& span, SpanBuilder& builder) {
   ForEachIn(span, "logs", [&](const Element& one) {
     Object log;
     if (one.get_object().get(log) != simdjson::SUCCESS) return;
-    const std::optional<WallTime> at = MicrosIn(log, "timestamp");
+    const std::optional<WallTime> at = MicrosMember(log, "timestamp");
     if (!at) return builder.Wrong("logs.timestamp", "no time in microseconds");
     trace::SpanEvent& event = builder.span().events.emplace_back();
     event.at = *at;
@@ -89,27 +89,27 @@ void ReadLogs(const Object& span, SpanBuilder& builder) {
 void ReadJaegerSpan(const Object& span, const Object* processes, SpanSink& sink) {
   sink.source.forms.insert(SpanForm::kJaeger);
   SpanBuilder builder;
-  builder.TraceId("traceID", TextIn(span, "traceID"));
-  builder.SpanId("spanID", TextIn(span, "spanID"));
-  builder.span().name = TextIn(span, "operationName");
-  const std::optional<WallTime> start = MicrosIn(span, "startTime");
+  builder.TraceId("traceID", TextMember(span, "traceID"));
+  builder.SpanId("spanID", TextMember(span, "spanID"));
+  builder.span().name = TextMember(span, "operationName");
+  const std::optional<WallTime> start = MicrosMember(span, "startTime");
   builder.Start("startTime", start);
-  if (start) builder.End("duration", After(*start, IntegerIn(span, "duration"), 1'000));
-  if (const std::optional<Object> inline_process = ObjectIn(span, "process")) {
+  if (start) builder.End("duration", After(*start, IntegerMember(span, "duration"), 1'000));
+  if (const std::optional<Object> inline_process = ObjectMember(span, "process")) {
     ReadProcess(*inline_process, builder);
   } else if (processes != nullptr) {
-    if (const auto process = ObjectIn(*processes, TextIn(span, "processID"))) ReadProcess(*process, builder);
+    if (const auto process = ObjectMember(*processes, TextMember(span, "processID"))) ReadProcess(*process, builder);
   }
-  builder.Parent("parentSpanID", TextIn(span, "parentSpanID"));
+  builder.Parent("parentSpanID", TextMember(span, "parentSpanID"));
   ReadReferences(span, builder);
   ReadTags(span, "tags",
            [&](std::string_view key, trace::AttributeValue value) { builder.Attribute(key, std::move(value)); });
   ReadLogs(span, builder);
-  sink.Take(builder, TextIn(span, "spanID"));
+  sink.Take(builder, TextMember(span, "spanID"));
 }
 
 void ReadJaegerTrace(const Object& trace, SpanSink& sink) {
-  const std::optional<Object> processes = ObjectIn(trace, "processes");
+  const std::optional<Object> processes = ObjectMember(trace, "processes");
   ForEachIn(trace, "spans", [&](const Element& one) {
     Object span;
     if (one.get_object().get(span) != simdjson::SUCCESS) {

@@ -15,7 +15,7 @@ using simdjson::dom::element;
 using simdjson::dom::element_type;
 using trace::Span;
 
-absl::Status Bad(std::string_view field, std::string_view why) {
+absl::Status BadField(std::string_view field, std::string_view why) {
   return absl::InvalidArgumentError(StrCat(field, ": ", why));
 }
 
@@ -34,7 +34,7 @@ std::optional<std::string_view> Text(const element& value) {
   return value.get_string().value_unsafe();
 }
 
-std::optional<uint64_t> Hex(std::string_view text) {
+std::optional<uint64_t> HexWord(std::string_view text) {
   uint64_t word = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), word, 16);
   if (text.empty() || error != std::errc{} || end != text.data() + text.size()) return std::nullopt;
@@ -88,7 +88,7 @@ class OtlpReader {
   static absl::Status Each(const element& value, std::string_view field, Take take) {
     if (value.is_null()) return absl::OkStatus();
     simdjson::dom::array array;
-    if (value.get_array().get(array)) return Bad(field, "not an array");
+    if (value.get_array().get(array)) return BadField(field, "not an array");
     for (const element& one : array) {
       if (absl::Status status = take(one); !status.ok()) return status;
     }
@@ -100,7 +100,7 @@ class OtlpReader {
   static absl::Status Members(const element& value, std::string_view field, Take take) {
     if (value.is_null()) return absl::OkStatus();
     simdjson::dom::object object;
-    if (value.get_object().get(object)) return Bad(field, "not an object");
+    if (value.get_object().get(object)) return BadField(field, "not an object");
     for (const auto& [key, member] : object) {
       if (absl::Status status = take(key, member); !status.ok()) return status;
     }
@@ -168,8 +168,9 @@ class OtlpReader {
     out.pop_back();
     simdjson::dom::object object;
     const bool named = value.get_object().get(object) == simdjson::SUCCESS;
-    bad_->push_back(
-        {.line = 0, .id = std::string(named ? TextIn(object, "spanId") : ""), .why = std::string(MessageOf(status))});
+    bad_->push_back({.line = 0,
+                     .id = std::string(named ? TextMember(object, "spanId") : ""),
+                     .why = std::string(MessageOf(status))});
     return absl::OkStatus();
   }
 
@@ -177,8 +178,8 @@ class OtlpReader {
     absl::Status status = Members(
         value, "spans", [&](std::string_view key, const element& member) { return ReadSpanField(key, member, span); });
     if (!status.ok()) return status;
-    if ((span.trace_hi | span.trace_lo) == 0) return Bad("traceId", "missing or all zero");
-    if (span.span == 0) return Bad("spanId", "missing or all zero");
+    if ((span.trace_hi | span.trace_lo) == 0) return BadField("traceId", "missing or all zero");
+    if (span.span == 0) return BadField("spanId", "missing or all zero");
     return absl::OkStatus();
   }
 
@@ -204,9 +205,9 @@ class OtlpReader {
   absl::Status ReadTraceId(const element& value, uint64_t& hi, uint64_t& lo) const {
     const std::string_view text = Text(value).value_or("");
     if (bad_ != nullptr && text.size() == 24 && ParseTraceId(text, hi, lo)) return absl::OkStatus();
-    const std::optional<uint64_t> high = text.size() == 32 ? Hex(text.substr(0, 16)) : std::nullopt;
-    const std::optional<uint64_t> low = text.size() == 32 ? Hex(text.substr(16)) : std::nullopt;
-    if (!high || !low) return Bad("traceId", "not 32 hexadecimal digits");
+    const std::optional<uint64_t> high = text.size() == 32 ? HexWord(text.substr(0, 16)) : std::nullopt;
+    const std::optional<uint64_t> low = text.size() == 32 ? HexWord(text.substr(16)) : std::nullopt;
+    if (!high || !low) return BadField("traceId", "not 32 hexadecimal digits");
     hi = *high;
     lo = *low;
     return absl::OkStatus();
@@ -215,8 +216,8 @@ class OtlpReader {
   absl::Status ReadSpanId(std::string_view field, const element& value, uint64_t& id) const {
     const std::string_view text = Text(value).value_or("");
     const bool base64 = bad_ != nullptr && text.size() == 12;
-    const std::optional<uint64_t> word = base64 ? ParseSpanId(text) : text.size() == 16 ? Hex(text) : std::nullopt;
-    if (!word) return Bad(field, "not 16 hexadecimal digits");
+    const std::optional<uint64_t> word = base64 ? ParseSpanId(text) : text.size() == 16 ? HexWord(text) : std::nullopt;
+    if (!word) return BadField(field, "not 16 hexadecimal digits");
     id = *word;
     return absl::OkStatus();
   }
@@ -231,21 +232,21 @@ class OtlpReader {
 
   static absl::Status ReadText(std::string_view field, const element& value, std::string& out) {
     const std::optional<std::string_view> text = Text(value);
-    if (!text) return Bad(field, "not a text");
+    if (!text) return BadField(field, "not a text");
     out = *text;
     return absl::OkStatus();
   }
 
   static absl::Status ReadKind(const element& value, trace::SpanKind& kind) {
     const std::optional<int64_t> number = Enum(value, "SPAN_KIND_", kKinds);
-    if (!number || *number < 0 || *number > 5) return Bad("kind", "no span kind");
+    if (!number || *number < 0 || *number > 5) return BadField("kind", "no span kind");
     kind = static_cast<trace::SpanKind>(*number);
     return absl::OkStatus();
   }
 
   static absl::Status ReadInstant(std::string_view field, const element& value, WallTime& at) {
     const std::optional<int64_t> nanos = Integer(value);
-    if (!nanos || *nanos < 0) return Bad(field, "no time in nanoseconds since 1970");
+    if (!nanos || *nanos < 0) return BadField(field, "no time in nanoseconds since 1970");
     at = WallTime{Duration{*nanos}};
     return absl::OkStatus();
   }
@@ -264,11 +265,11 @@ class OtlpReader {
     return Members(value, "attributes.value", [&](std::string_view key, const element& member) {
       if (Is(key, "intValue", "int_value")) {
         const std::optional<int64_t> number = Integer(member);
-        if (!number) return Bad("intValue", "no 64-bit integer");
+        if (!number) return BadField("intValue", "no 64-bit integer");
         out = *number;
       } else if (Is(key, "boolValue", "bool_value")) {
         bool flag = false;
-        if (member.get_bool().get(flag)) return Bad("boolValue", "neither true nor false");
+        if (member.get_bool().get(flag)) return BadField("boolValue", "neither true nor false");
         out = flag;
       } else if (Is(key, "doubleValue", "double_value")) {
         return ReadDouble(member, out);
@@ -288,7 +289,7 @@ class OtlpReader {
       return absl::OkStatus();
     }
     const std::optional<double> quoted = ParseNumber<double>(Text(value).value_or(""));  // also "NaN", "Infinity"
-    if (!quoted) return Bad("doubleValue", "no number");
+    if (!quoted) return BadField("doubleValue", "no number");
     out = *quoted;
     return absl::OkStatus();
   }
@@ -314,7 +315,7 @@ class OtlpReader {
       if (key == "message") return ReadText("status.message", member, span.status_message);
       if (key != "code") return absl::OkStatus();
       const std::optional<int64_t> code = Enum(member, "STATUS_CODE_", kStatuses);
-      if (!code || *code < 0 || *code > 2) return Bad("status.code", "neither 0, 1 nor 2");
+      if (!code || *code < 0 || *code > 2) return BadField("status.code", "neither 0, 1 nor 2");
       span.status = static_cast<int>(*code);
       return absl::OkStatus();
     });

@@ -11,7 +11,7 @@
 namespace hopgap::formats {
 namespace {
 
-std::optional<uint64_t> Hex(std::string_view text) {
+std::optional<uint64_t> HexDigits(std::string_view text) {
   uint64_t word = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), word, 16);
   if (text.empty() || text[0] == '-' || error != std::errc{} || end != text.data() + text.size()) return std::nullopt;
@@ -26,7 +26,7 @@ int Base64Digit(char c) {
 }
 
 // Exactly `bytes` bytes of base64, most significant first, in words of 8.
-bool Base64(std::string_view text, size_t bytes, std::array<uint64_t, 2>& words) {
+bool DecodeBase64(std::string_view text, size_t bytes, std::array<uint64_t, 2>& words) {
   while (text.ends_with('=')) text.remove_suffix(1);
   if (text.size() != (bytes * 8 + 5) / 6) return false;
   words = {};
@@ -85,14 +85,15 @@ std::optional<WallTime> EpochSeconds(std::string_view text) {
 
 bool ParseTraceId(std::string_view text, uint64_t& hi, uint64_t& lo) {
   constexpr size_t kHalf = 16;
-  if (std::array<uint64_t, 2> words{}; text.size() == 24 && text.ends_with("==") && Base64(text, 16, words)) {
+  if (std::array<uint64_t, 2> words{}; text.size() == 24 && text.ends_with("==") && DecodeBase64(text, 16, words)) {
     hi = words[0];
     lo = words[1];
     return true;
   }
   if (text.empty() || text.size() > 2 * kHalf) return false;
   const size_t high = text.size() > kHalf ? text.size() - kHalf : 0;
-  const std::optional<uint64_t> first = high == 0 ? 0 : Hex(text.substr(0, high)), second = Hex(text.substr(high));
+  const std::optional<uint64_t> first = high == 0 ? 0 : HexDigits(text.substr(0, high)),
+                                second = HexDigits(text.substr(high));
   if (!first || !second) return false;
   hi = *first;
   lo = *second;
@@ -100,10 +101,10 @@ bool ParseTraceId(std::string_view text, uint64_t& hi, uint64_t& lo) {
 }
 
 std::optional<uint64_t> ParseSpanId(std::string_view text) {
-  if (std::array<uint64_t, 2> words{}; text.size() == 12 && text.ends_with('=') && Base64(text, 8, words)) {
+  if (std::array<uint64_t, 2> words{}; text.size() == 12 && text.ends_with('=') && DecodeBase64(text, 8, words)) {
     return words[0];
   }
-  return text.size() > 16 ? std::nullopt : Hex(text);
+  return text.size() > 16 ? std::nullopt : HexDigits(text);
 }
 
 std::optional<WallTime> ParseInstant(std::string_view text) {

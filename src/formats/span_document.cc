@@ -51,7 +51,7 @@ absl::Status ReadObject(const Object& object, SpanSink& sink, int depth) {
     ReadOtlpDocument(object, sink);
     return absl::OkStatus();
   }
-  if (const auto trace = ObjectIn(object, "trace")) return ReadAny(*Member(object, "trace"), sink, depth + 1);
+  if (const auto trace = ObjectMember(object, "trace")) return ReadAny(*Member(object, "trace"), sink, depth + 1);
   if (Has(object, "processes") && Has(object, "spans")) {
     ReadJaegerTrace(object, sink);
     return absl::OkStatus();

@@ -22,20 +22,20 @@ std::optional<Element> Member(const Object& object, std::string_view name) {
   return member;
 }
 
-std::optional<Object> ObjectIn(const Object& object, std::string_view name) {
+std::optional<Object> ObjectMember(const Object& object, std::string_view name) {
   const std::optional<Element> member = Member(object, name);
   Object inner;
   if (!member || member->get_object().get(inner) != simdjson::SUCCESS) return std::nullopt;
   return inner;
 }
 
-std::string_view TextIn(const Object& object, std::string_view name) {
+std::string_view TextMember(const Object& object, std::string_view name) {
   std::string_view text;
   if (object[name].get_string().get(text) != simdjson::SUCCESS) return {};
   return text;
 }
 
-std::optional<int64_t> IntegerOf(const Element& value) {
+std::optional<int64_t> ElementInteger(const Element& value) {
   switch (value.type()) {
     case element_type::INT64: return value.get_int64().value_unsafe();
     case element_type::STRING: return ParseNumber<int64_t>(value.get_string().value_unsafe());
@@ -49,22 +49,22 @@ std::optional<int64_t> IntegerOf(const Element& value) {
   }
 }
 
-std::optional<int64_t> IntegerIn(const Object& object, std::string_view name) {
+std::optional<int64_t> IntegerMember(const Object& object, std::string_view name) {
   const std::optional<Element> member = Member(object, name);
-  return member ? IntegerOf(*member) : std::nullopt;
+  return member ? ElementInteger(*member) : std::nullopt;
 }
 
-std::string TextOf(const Element& value) {
+std::string ElementText(const Element& value) {
   if (value.type() == element_type::STRING) return std::string(value.get_string().value_unsafe());
   return simdjson::minify(value);
 }
 
-trace::AttributeValue ValueOf(const Element& value) {
+trace::AttributeValue ElementValue(const Element& value) {
   switch (value.type()) {
     case element_type::INT64: return value.get_int64().value_unsafe();
     case element_type::BOOL: return value.get_bool().value_unsafe();
     case element_type::DOUBLE: return value.get_double().value_unsafe();
-    default: return TextOf(value);
+    default: return ElementText(value);
   }
 }
 
@@ -79,13 +79,13 @@ void ForEachMember(const Object& object, const std::function<void(std::string_vi
   for (const auto& [key, value] : object) take(key, value);
 }
 
-std::optional<WallTime> MicrosIn(const Object& object, std::string_view name) {
-  return After(WallTime{}, IntegerIn(object, name), 1'000);
+std::optional<WallTime> MicrosMember(const Object& object, std::string_view name) {
+  return After(WallTime{}, IntegerMember(object, name), 1'000);
 }
 
-std::optional<WallTime> InstantIn(const Object& object, std::string_view name) {
+std::optional<WallTime> InstantMember(const Object& object, std::string_view name) {
   const std::optional<Element> member = Member(object, name);
-  return member ? ParseInstant(TextOf(*member)) : std::nullopt;
+  return member ? ParseInstant(ElementText(*member)) : std::nullopt;
 }
 
 std::optional<WallTime> After(WallTime start, std::optional<int64_t> length, int64_t unit_ns) {

@@ -44,21 +44,21 @@ absl::Status ReadSpanDocument(const Element& document, SpanSink& sink);
 
 // Members of objects, in whatever type they come.
 std::optional<Element> Member(const Object& object, std::string_view name);
-std::optional<Object> ObjectIn(const Object& object, std::string_view name);
-std::string_view TextIn(const Object& object, std::string_view name);  // "" if absent or no text
+std::optional<Object> ObjectMember(const Object& object, std::string_view name);
+std::string_view TextMember(const Object& object, std::string_view name);  // "" if absent or no text
 // An integer, bare or quoted.
-std::optional<int64_t> IntegerIn(const Object& object, std::string_view name);
-std::optional<int64_t> IntegerOf(const Element& value);
+std::optional<int64_t> IntegerMember(const Object& object, std::string_view name);
+std::optional<int64_t> ElementInteger(const Element& value);
 // "7" of 7 and of "7"; the JSON of anything that is neither text nor number.
-std::string TextOf(const Element& value);
+std::string ElementText(const Element& value);
 // Text, number and flag as they are; arrays and objects as their JSON.
-trace::AttributeValue ValueOf(const Element& value);
+trace::AttributeValue ElementValue(const Element& value);
 // Calls `take` with each member of the array; false if there is no array.
 bool ForEachIn(const Object& object, std::string_view name, const std::function<void(const Element&)>& take);
 void ForEachMember(const Object& object, const std::function<void(std::string_view, const Element&)>& take);
 // Microseconds since 1970 (times and lengths), unset if none or beyond 2262.
-std::optional<WallTime> MicrosIn(const Object& object, std::string_view name);
-std::optional<WallTime> InstantIn(const Object& object, std::string_view name);
+std::optional<WallTime> MicrosMember(const Object& object, std::string_view name);
+std::optional<WallTime> InstantMember(const Object& object, std::string_view name);
 // `start` + `length`; unset beyond 2262.
 std::optional<WallTime> After(WallTime start, std::optional<int64_t> length, int64_t unit_ns);
 

@@ -24,7 +24,7 @@ constexpr std::array<FormFacts, kSpanForms> kFacts = {{
     {"Collector file (length-framed)", Duration{1}},
     {"Tempo JSON", Duration{1}},
     {"Jaeger JSON", std::chrono::microseconds{1}},
-    {"Zipkin v2 JSON", std::chrono::microseconds{1}, false, true},
+    {"Zipkin v2 JSON", std::chrono::microseconds{1}, false, true},  // links only as the Collector's tags
     {"Cloud Trace v1 JSON", Duration{1}, false, false},
     {"Cloud Trace v2 JSON", Duration{1}},
     {"_AllSpans rows", std::chrono::microseconds{1}},
@@ -340,7 +340,8 @@ absl::StatusOr<std::vector<std::string>> ExpandTraceFiles(const std::vector<std:
   for (const std::string& path : paths) {
     std::error_code error;
     if (path == "-" || !fs::is_directory(path, error)) {
-      if (path != "-" && !fs::exists(path, error)) return absl::NotFoundError(StrCat(path, ": no such file or folder"));
+      if (path != "-" && !fs::exists(path, error))
+        return absl::NotFoundError(StrCat(path, ": cannot be read: no such file or folder"));
       files.push_back(path);
       continue;
     }

@@ -71,7 +71,7 @@ absl::StatusOr<TraceSource> ReadAll(std::string_view bytes, std::vector<Span>& s
     return absl::OkStatus();
   });
 }
-std::string Failure(std::string_view bytes) {
+std::string WhyNot(std::string_view bytes) {
   std::vector<Span> spans;
   return std::string(MessageOf(ReadAll(bytes, spans).status()));
 }
@@ -239,19 +239,19 @@ TEST(TraceFileTest, OneBadSpanIsNamedWithItsLineAndTheRestIsRead) {
 }
 
 TEST(TraceFileTest, WhatCannotBeReadEndsInOneClearSentence) {
-  EXPECT_THAT(Failure(""), HasSubstr("run: is empty"));
-  EXPECT_THAT(Failure(" \n\n"), HasSubstr("is empty"));
-  EXPECT_THAT(Failure("hello\nworld"), HasSubstr("text, but no JSON"));
-  EXPECT_THAT(Failure(std::string("\x01\x02\x03\x00\xff", 5)), HasSubstr("neither JSON nor OTLP protobuf"));
-  EXPECT_THAT(Failure(R"({"a":1,"b":2})"), HasSubstr("its keys: a, b"));
-  EXPECT_THAT(Failure(R"({"span":{},"extendedFields":{}})"), HasSubstr("_AllSpans"));
-  EXPECT_THAT(Failure(std::string(kJaeger).substr(0, 700)), HasSubstr("ends in the middle"));
-  EXPECT_THAT(Failure(Protobuf().substr(0, 100)), HasSubstr("the protobuf ends in the middle"));
-  EXPECT_THAT(Failure(std::string("\x1f\x8b\x08\x00", 4)), HasSubstr("gzip data end in the middle"));
-  EXPECT_THAT(Failure("\x28\xb5\x2f\xfd"
-                      "aaaaaaaaaa"),
+  EXPECT_THAT(WhyNot(""), HasSubstr("run: is empty"));
+  EXPECT_THAT(WhyNot(" \n\n"), HasSubstr("is empty"));
+  EXPECT_THAT(WhyNot("hello\nworld"), HasSubstr("text, but no JSON"));
+  EXPECT_THAT(WhyNot(std::string("\x01\x02\x03\x00\xff", 5)), HasSubstr("neither JSON nor OTLP protobuf"));
+  EXPECT_THAT(WhyNot(R"({"a":1,"b":2})"), HasSubstr("its keys: a, b"));
+  EXPECT_THAT(WhyNot(R"({"span":{},"extendedFields":{}})"), HasSubstr("_AllSpans"));
+  EXPECT_THAT(WhyNot(std::string(kJaeger).substr(0, 700)), HasSubstr("ends in the middle"));
+  EXPECT_THAT(WhyNot(Protobuf().substr(0, 100)), HasSubstr("the protobuf ends in the middle"));
+  EXPECT_THAT(WhyNot(std::string("\x1f\x8b\x08\x00", 4)), HasSubstr("gzip data end in the middle"));
+  EXPECT_THAT(WhyNot("\x28\xb5\x2f\xfd"
+                     "aaaaaaaaaa"),
               HasSubstr("zstd data are damaged"));
-  EXPECT_THAT(Failure("[[[[[[1]]]]]]"), HasSubstr("nothing could be read"));
+  EXPECT_THAT(WhyNot("[[[[[[1]]]]]]"), HasSubstr("nothing could be read"));
   std::vector<Span> spans;
   const auto empty = ReadAll(R"({"resourceSpans":[]})", spans);
   ASSERT_TRUE(empty.ok());

@@ -15,28 +15,28 @@ namespace {
 using trace::Client;
 using trace::Stage;
 
-constexpr double kMs = 1e6;
+constexpr double kMillisecond = 1e6;
 // Below these a cause is not worth a sentence.
-constexpr double kWorthMs = 1;
+constexpr double kWorthFindingMs = 1;
 constexpr double kTickMs = 100;   // of the ack and lease jobs of Go, Java and Node
 constexpr size_t kFewest = 5;     // deliveries that a distribution's shape needs
 constexpr size_t kColdFirst = 1;  // messages that may be cold
 constexpr double kColdFactor = 3;
 
-using Value = std::function<std::optional<Duration>(const DeliveryRow&)>;
+using RowValue = std::function<std::optional<Duration>(const DeliveryRow&)>;
 
-std::string Digits(uint64_t word) {
+std::string HexDigits(uint64_t word) {
   constexpr char kHex[] = "0123456789abcdef";
   std::string out;
   for (int shift = 60; shift >= 0; shift -= 4) out += kHex[word >> shift & 15];
   return out;
 }
-std::string TraceOf(const DeliveryRow& row) { return Digits(row.trace_hi) + Digits(row.trace_lo); }
+std::string TraceOf(const DeliveryRow& row) { return HexDigits(row.trace_hi) + HexDigits(row.trace_lo); }
 
 // Values of a group with the row each came from, in order.
 class Sorted {
  public:
-  Sorted(const Foreign& foreign, const DeliveryGroup& group, const Value& value) {
+  Sorted(const Foreign& foreign, const DeliveryGroup& group, const RowValue& value) {
     for (const size_t index : group.rows) {
       const DeliveryRow& row = foreign.rows[index];
       if (const std::optional<Duration> one = value(row)) values_.emplace_back(one->count(), &row);
@@ -47,10 +47,12 @@ class Sorted {
     sample_ = stats::Sample(std::move(plain));
   }
   size_t n() const { return values_.size(); }
-  double Ms(stats::Probability p) const { return static_cast<double>(sample_.Quantile(p)) / kMs; }
-  double MeanMs() const { return static_cast<double>(sample_.FiniteSum()) / static_cast<double>(values_.size()) / kMs; }
-  double MaxMs() const { return static_cast<double>(values_.back().first) / kMs; }
-  double MinMs() const { return static_cast<double>(values_.front().first) / kMs; }
+  double Ms(stats::Probability p) const { return static_cast<double>(sample_.Quantile(p)) / kMillisecond; }
+  double MeanMs() const {
+    return static_cast<double>(sample_.FiniteSum()) / static_cast<double>(values_.size()) / kMillisecond;
+  }
+  double MaxMs() const { return static_cast<double>(values_.back().first) / kMillisecond; }
+  double MinMs() const { return static_cast<double>(values_.front().first) / kMillisecond; }
   // "p50 65 ms [61, 70], p95 120 ms, n = 31".
   std::string Words() const {
     const stats::Estimate p50 = *stats::EstimateQuantile(sample_, stats::kP50);
@@ -93,7 +95,7 @@ class Finder {
   }
 
  private:
-  Sorted Of(const Value& value) const { return Sorted(foreign_, group_, value); }
+  Sorted Of(const RowValue& value) const { return Sorted(foreign_, group_, value); }
   void Add(std::string key, std::string what, std::string numbers, std::string trace, double weight) {
     found_.push_back(
         {std::move(key), group_.subscription, std::move(what), std::move(numbers), std::move(trace), weight});
@@ -106,7 +108,7 @@ class Finder {
       return row.hop.dispatch.lease_wait;
     });
     if (wait.n() == 0) return GateUnseen();
-    if (wait.MeanMs() < kWorthMs) return;
+    if (wait.MeanMs() < kWorthFindingMs) return;
     Add("exactly_once_gate", "exactly-once makes handlers wait until the receipt modack has been answered",
         wait.Words(), wait.MedianTrace(), wait.MeanMs());
   }
@@ -115,7 +117,7 @@ class Finder {
   void GateUnseen() {
     if (group_.consumer == Client::kCpp) return;  // it sends none
     const Sorted gap = Of([](const DeliveryRow& row) { return LengthIn(row, Stage::kDispatchGap); });
-    if (gap.n() == 0 || gap.MeanMs() < kWorthMs) return;
+    if (gap.n() == 0 || gap.MeanMs() < kWorthFindingMs) return;
     Add("exactly_once_gate_unseen",
         "exactly-once, and handlers start long after the receipt. The usual cause is that they wait for the receipt "
         "modack; "
@@ -145,12 +147,13 @@ class Finder {
       if (row.hop.received - end > kRightAfter) return Duration{0};
       return std::max(Duration{0}, end - std::max(start, row.hop.publish_end));
     });
-    if (behind.n() == 0 || behind.MeanMs() < kWorthMs) return;
+    if (behind.n() == 0 || behind.MeanMs() < kWorthFindingMs) return;
     Add("head_of_line",
         "messages waited behind the receipt modack of an earlier response of their stream, which hides in the delivery "
         "gap "
         "(estimated from client spans; the broker's would make it certain)",
-        StrCat("mean ", Length(behind.MeanMs() * kMs), ", ", behind.Words()), behind.LargestTrace(), behind.MeanMs());
+        StrCat("mean ", Length(behind.MeanMs() * kMillisecond), ", ", behind.Words()), behind.LargestTrace(),
+        behind.MeanMs());
   }
 
   // Uniform between 0 and 100 ms is the signature of a job that runs every 100 ms.
@@ -180,14 +183,14 @@ class Finder {
 
   void FlowControl() {
     const Sorted wait = Of([](const DeliveryRow& row) { return std::optional(row.hop.dispatch.flow_control); });
-    if (wait.n() == 0 || wait.MeanMs() < kWorthMs) return;
+    if (wait.n() == 0 || wait.MeanMs() < kWorthFindingMs) return;
     Add("flow_control", "messages wait for the subscriber's flow control (too many outstanding)", wait.Words(),
         wait.LargestTrace(), wait.MeanMs());
   }
 
   void Scheduler() {
     const Sorted wait = Of([](const DeliveryRow& row) { return std::optional(row.hop.dispatch.scheduler); });
-    if (wait.n() == 0 || wait.MeanMs() < kWorthMs) return;
+    if (wait.n() == 0 || wait.MeanMs() < kWorthFindingMs) return;
     Add("scheduler", "messages wait for a free handler, or for the one before them with their ordering key",
         wait.Words(), wait.LargestTrace(), wait.MeanMs());
   }
@@ -212,11 +215,11 @@ class Finder {
     const DeliveryRow& first = foreign_.rows[group_.rows.front()];
     const std::optional<Duration> cold = until_callback(first);
     if (!cold) return;
-    const double ms = static_cast<double>(cold->count()) / kMs;
+    const double ms = static_cast<double>(cold->count()) / kMillisecond;
     if (ms < kColdFactor * all.Ms(stats::kP50) || ms - all.Ms(stats::kP50) < 50) return;
     Add("cold_first",
         "the first message took much longer from publish call to callback: connections, tokens and streams were cold",
-        StrCat(Length(ms * kMs), ", the median ", Length(all.Ms(stats::kP50) * kMs)), TraceOf(first),
+        StrCat(Length(ms * kMillisecond), ", the median ", Length(all.Ms(stats::kP50) * kMillisecond)), TraceOf(first),
         (ms - all.Ms(stats::kP50)) / static_cast<double>(all.n()));
   }
 

@@ -20,15 +20,15 @@ std::string HostOf(const trace::Span* span) {
   return span->host.empty() ? span->service : span->host;
 }
 
-std::string ShortName(std::string_view name) { return std::string(name.substr(name.rfind('/') + 1)); }
+std::string LastPart(std::string_view name) { return std::string(name.substr(name.rfind('/') + 1)); }
 
 std::string SubscriptionOf(const DeliveryView& delivery) {
   if (delivery.span == nullptr) return "";
   if (delivery.pushed) return delivery.span->name;
   const std::string_view name = delivery.span->Text(trace::words::kDestination);
-  if (!name.empty()) return ShortName(name);
+  if (!name.empty()) return LastPart(name);
   const std::string_view whole = delivery.span->name;
-  return ShortName(whole.substr(0, whole.rfind(' ')));
+  return LastPart(whole.substr(0, whole.rfind(' ')));
 }
 
 std::string TraceKey(const DeliveryGroup& group) {
@@ -61,7 +61,8 @@ size_t ForeignBuilder::HostsOf(const MessageView& message, const DeliveryView& d
   return found->second;
 }
 
-void ForeignBuilder::AddDelivery(const trace::TraceView& view, size_t index, WallTime first) {
+void ForeignBuilder::AddDelivery(const trace::TraceView& view, size_t index,
+                                 std::span<const DeliveryView* const> siblings) {
   const DeliveryView& delivery = view.deliveries[index];
   if (delivery.span == nullptr || !Seen(delivery.received)) return;
   const MessageView& message = view.messages[delivery.message];
@@ -72,8 +73,7 @@ void ForeignBuilder::AddDelivery(const trace::TraceView& view, size_t index, Wal
   row.subscribe_span = delivery.span->span;
   row.group = GroupOf(message, delivery);
   row.hosts = HostsOf(message, delivery);
-  row.hop = trace::TimesOfDelivery(view, index);
-  row.publish_order = first;
+  row.hop = trace::TimesOfDelivery(view, index, siblings);
   row.handled = Seen(delivery.callback_start);
   row.settled = Seen(delivery.ack_called) || Seen(delivery.nack_called);
   row.expired = delivery.span->Text(trace::words::kResult) == "expired";
@@ -102,11 +102,9 @@ void ForeignBuilder::AddDelivery(const trace::TraceView& view, size_t index, Wal
 
 void ForeignBuilder::AddTrace(std::span<const trace::Span> spans) {
   const trace::TraceView view = trace::ViewFromSpans(spans);
-  WallTime first = WallTime::max();
   for (const MessageView& message : view.messages) {
     if (message.span == nullptr) continue;
     ++out_.messages;
-    first = std::min(first, message.publish_call);
     const trace::SpanEvent* end = message.span->FindEvent(trace::words::kPublishEnd);
     const auto inferred = [](const auto& one) { return one.first == trace::kInferred; };
     if (end != nullptr && std::none_of(end->attributes.begin(), end->attributes.end(), inferred)) {
@@ -115,7 +113,8 @@ void ForeignBuilder::AddTrace(std::span<const trace::Span> spans) {
     roots_.push_back({message.publish_call, view.trace_hi, view.trace_lo, message.parent == 0 ? message.topic : "",
                       HostOf(message.span), std::string(message.span->Text(trace::words::kMessageId))});
   }
-  for (size_t i = 0; i < view.deliveries.size(); ++i) AddDelivery(view, i, first);
+  const auto siblings = trace::DeliveriesOf(view);
+  for (size_t i = 0; i < view.deliveries.size(); ++i) AddDelivery(view, i, siblings[view.deliveries[i].message]);
 }
 
 // A message cannot be received before its publish call was sent: then the clocks

@@ -33,8 +33,7 @@ struct DeliveryRow {
   uint64_t trace_hi = 0, trace_lo = 0, create_span = 0, subscribe_span = 0;
   size_t group = 0, hosts = 0;
   trace::HopTimes hop;
-  WallTime publish_order{};  // of the first publish call of the trace
-  int extensions = 0;        // lease calls that are no receipts
+  int extensions = 0;  // lease calls that are no receipts
   bool handled = false, settled = false, expired = false;
   bool skewed = false;  // the delivery gap is unusable: its hosts' clocks disagree
 };
@@ -82,7 +81,7 @@ class ForeignBuilder {
     uint64_t trace_hi, trace_lo;
     std::string topic, host, id;
   };
-  void AddDelivery(const trace::TraceView& view, size_t index, WallTime first);
+  void AddDelivery(const trace::TraceView& view, size_t index, std::span<const trace::DeliveryView* const> siblings);
   size_t GroupOf(const trace::MessageView& message, const trace::DeliveryView& delivery);
   size_t HostsOf(const trace::MessageView& message, const trace::DeliveryView& delivery);
   void JudgeClocks();
@@ -108,7 +107,7 @@ struct Finding {
   double weight = 0;    // milliseconds a message, for the order
   std::string words() const { return numbers.empty() ? what : what + ": " + numbers; }
 };
-std::vector<Finding> FindingsOf(const Foreign& foreign);
+std::vector<Finding> FindingsOf(const Foreign& foreign);  // the heaviest first
 
 // How close a subscription that waits for receipts is to its limit.
 struct Place {

@@ -48,7 +48,7 @@ std::vector<Span> Many(uint64_t n, const std::function<Scene(uint64_t)>& scene) 
   }
   return all;
 }
-std::string Flat(std::string text) {
+std::string OnOneLine(std::string text) {
   std::string out;
   for (const char c : text) {
     const char plain = c == '\n' ? ' ' : c;
@@ -56,9 +56,9 @@ std::string Flat(std::string text) {
   }
   return out;
 }
-std::string Quality(const Foreign& foreign) { return Flat(QualityText(foreign, {})); }
+std::string Quality(const Foreign& foreign) { return OnOneLine(QualityText(foreign, {})); }
 std::string Findings(const Foreign& foreign, std::optional<int> streams = {}) {
-  return Flat(FindingsText(foreign, streams));
+  return OnOneLine(FindingsText(foreign, streams));
 }
 
 // A Go hop that starts `ms` later, on an exactly-once stream.
@@ -140,7 +140,7 @@ TEST(ForeignTest, C61_SkewIsNamedAndItsGapsAreInNoPercentile) {
   // Raw: kept, not clamped.
   EXPECT_EQ(read.foreign.rows[0].hop.stages[static_cast<size_t>(Stage::kDeliveryGap)].length,
             std::chrono::milliseconds{-42});
-  EXPECT_THAT(Flat(DeliveriesText(read.foreign)), HasSubstr("n/a"));
+  EXPECT_THAT(OnOneLine(DeliveriesText(read.foreign)), HasSubstr("n/a"));
 }
 
 TEST(ForeignTest, C62_NothingIsCorrectedAndNoLengthIsNegative) {
@@ -201,7 +201,7 @@ TEST(ForeignTest, C67_WithoutEventsTheGateAndTheAckAreNotAvailable) {
   EXPECT_FALSE(hop.Has(Stage::kAck));
   EXPECT_THAT(Findings(read.foreign), HasSubstr("none was seen here"));
   const std::string text = RenderText(Summarize(read.run), {});
-  EXPECT_THAT(Flat(text), HasSubstr("ack, beside it n/a"));
+  EXPECT_THAT(OnOneLine(text), HasSubstr("ack, beside it n/a"));
   EXPECT_EQ(read.run.arms.at(0).paths.at(0).until_acked,
             std::chrono::milliseconds{140});  // where its subscribe span ends
 }
@@ -304,7 +304,7 @@ TEST(ForeignTest, OneTraceIsTakenApartWithTheSourceOfEveryInstant) {
   scene.spans[0].events.clear();
   trace::TraceSet set = trace::SetOf({scene});
   std::string text;
-  set.ForEachTrace([&](std::span<const Span> spans) { text = Flat(TraceText(spans)); });
+  set.ForEachTrace([&](std::span<const Span> spans) { text = OnOneLine(TraceText(spans)); });
   EXPECT_THAT(text, HasSubstr("Trace 00000000000000000000000000000001, 5 spans"));
   EXPECT_THAT(text, HasSubstr("publish end 12.0 (inferred)"));
   EXPECT_THAT(text, HasSubstr("client publish: not available"));
@@ -322,7 +322,7 @@ TEST(ForeignTest, HowToKnowsItsClientsAndNoOthers) {
 TEST(ForeignTest, MessagesNearTheQuantilesAreExemplars) {
   const Read read = ReadSpans(
       Many(10, [](uint64_t i) { return EosHop(i, static_cast<int64_t>(i) * 1'000, 10 * static_cast<int64_t>(i)); }));
-  const std::string text = Flat(CompositionText(read.run));
+  const std::string text = OnOneLine(CompositionText(read.run));
   EXPECT_THAT(text, HasSubstr("p50 00000000000000000000000000000005"));
   EXPECT_THAT(text, HasSubstr("p90 00000000000000000000000000000009"));
 }

@@ -13,7 +13,7 @@ namespace {
 using trace::Role;
 using trace::Stage;
 
-std::string Note(std::string_view text) { return Wrap(text, kWidthMin, "  ", "    "); }
+std::string QualityNote(std::string_view text) { return Wrap(text, kWidthMin, "  ", "    "); }
 
 std::string Percent(uint64_t part, uint64_t whole) {
   return whole == 0 ? "–" : Fixed(100.0 * static_cast<double>(part) / static_cast<double>(whole), 0) + " %";
@@ -26,8 +26,8 @@ std::string ClientsText(const Foreign& foreign) {
     out += StrCat(out.empty() ? "" : ", ", trace::ClientName(who),
                   version.empty() ? " (version not said)" : " " + version, ": ", Counted(spans, "span"));
   }
-  return Note(out.empty() ? "clients: no span has words of Pub/Sub's clients or of the messaging conventions"
-                          : "clients: " + out);
+  return QualityNote(out.empty() ? "clients: no span has words of Pub/Sub's clients or of the messaging conventions"
+                                 : "clients: " + out);
 }
 
 std::string RpcText(const Foreign& foreign) {
@@ -41,7 +41,8 @@ std::string RpcText(const Foreign& foreign) {
                   Counted(rpc.messages, "message"), " (at most ", rpc.messages_max, " in one), ", Length(rpc.total),
                   " in all");
   }
-  return Note(out.empty() ? "RPC spans: none; instants are those of events and of message spans" : "RPC spans: " + out);
+  return QualityNote(out.empty() ? "RPC spans: none; instants are those of events and of message spans"
+                                 : "RPC spans: " + out);
 }
 
 // "receipt modack found for 61 % of deliveries".
@@ -56,7 +57,7 @@ std::string CoverageText(const Foreign& foreign) {
     publishes += row.hop.Has(Stage::kPublishRpc) ? 1 : 0;
   }
   if (rows == 0) return "";
-  return Note(
+  return QualityNote(
       StrCat("coverage of ", rows, rows == 1 ? " delivery" : " deliveries", ": publish RPC ", Percent(publishes, rows),
              ", ended callback ", Percent(callbacks, rows), ", ack ", Percent(acks, rows),
              eos == 0 ? "" : StrCat(", receipt modack ", Percent(receipts, eos), " of ", eos, " exactly-once ones"),
@@ -69,7 +70,7 @@ std::string OdditiesText(const Foreign& foreign) {
   const trace::SpanQuality& q = foreign.quality;
   std::string out;
   const auto add = [&out](uint64_t n, std::string_view what) {
-    if (n > 0) out += Note(StrCat(n, " ", what));
+    if (n > 0) out += QualityNote(StrCat(n, " ", what));
   };
   add(q.duplicates, "duplicates removed (the same span twice; no redelivery)");
   add(q.conflicting, "spans had the id of another with other times: the one that ends last was kept");
@@ -84,8 +85,9 @@ std::string OdditiesText(const Foreign& foreign) {
   for (const auto& [who, counts] : q.zero_length) {
     const auto& [zero, all] = counts;
     if (zero * 10 < all * 9) continue;
-    out += Note(StrCat(trace::ClientName(who.first), ": ", who.second == Role::kCreate ? "publish" : "receive",
-                       " stages not measurable (instrumentation writes zero-length spans: ", zero, " of ", all, ")"));
+    out += QualityNote(StrCat(trace::ClientName(who.first), ": ", who.second == Role::kCreate ? "publish" : "receive",
+                              " stages not measurable (instrumentation writes zero-length spans: ", zero, " of ", all,
+                              ")"));
   }
   return out;
 }
@@ -94,13 +96,13 @@ std::string ClocksText(const Foreign& foreign) {
   std::string out;
   for (const HostPair& pair : foreign.hosts) {
     if (pair.impossible == 0) continue;
-    out +=
-        Note(StrCat("clock skew, at least ", Length(pair.skew_at_least), ", from ", pair.from.empty() ? "?" : pair.from,
-                    " to ", pair.to.empty() ? "?" : pair.to, ": ", pair.impossible, " of ", pair.gaps,
-                    " messages were received before their publish had begun; ",
-                    pair.skewed() ? pair.gaps : pair.impossible, " of ", pair.gaps,
-                    " gaps unusable, skew. Raw values stay in --csv, nothing is corrected, and end to end across these "
-                    "hosts holds the skew"));
+    out += QualityNote(
+        StrCat("clock skew, at least ", Length(pair.skew_at_least), ", from ", pair.from.empty() ? "?" : pair.from,
+               " to ", pair.to.empty() ? "?" : pair.to, ": ", pair.impossible, " of ", pair.gaps,
+               " messages were received before their publish had begun; ", pair.skewed() ? pair.gaps : pair.impossible,
+               " of ", pair.gaps,
+               " gaps unusable, skew. Raw values stay in --csv, nothing is corrected, and end to end across these "
+               "hosts holds the skew"));
   }
   return out;
 }
@@ -114,21 +116,21 @@ std::string OvertakenText(const Foreign& foreign) {
     negative += row.hop.received < row.hop.publish_end ? 1 : 0;
   }
   if (negative == 0) return "";
-  return Note(StrCat(negative, " of ", gaps,
-                     " delivery gaps are negative: received after the publish was sent and before it "
-                     "was answered. Delivery overtook the answer, which is normal; kept as they are"));
+  return QualityNote(StrCat(negative, " of ", gaps,
+                            " delivery gaps are negative: received after the publish was sent and before it "
+                            "was answered. Delivery overtook the answer, which is normal; kept as they are"));
 }
 
 std::string ChainsText(const Foreign& foreign) {
   std::string out;
   for (const BrokenChain& broken : foreign.broken) {
-    out += Note(StrCat("chain breaks after ", broken.subscription, ": the publish to ", broken.topic,
-                       " inside the handler has no parent (its context was not current?). ", broken.inside, " of ",
-                       broken.all, " of its publishes began inside a running callback of ", broken.subscription,
-                       "; a suggestion by time, in no figure"));
+    out += QualityNote(StrCat("chain breaks after ", broken.subscription, ": the publish to ", broken.topic,
+                              " inside the handler has no parent (its context was not current?). ", broken.inside,
+                              " of ", broken.all, " of its publishes began inside a running callback of ",
+                              broken.subscription, "; a suggestion by time, in no figure"));
   }
   if (foreign.unknown_publishers == 0) return out;
-  out += Note(StrCat(
+  out += QualityNote(StrCat(
       foreign.unknown_publishers, " deliveries with unknown publisher: no delivery gap, but in the callback figures",
       foreign.matched_ids == 0
           ? ""
@@ -148,13 +150,14 @@ std::string Cell(const Foreign& foreign, const DeliveryGroup& group, Stage stage
 
 std::string QualityText(const Foreign& foreign, const std::vector<std::string>& sources) {
   std::string out = "Data quality\n";
-  for (const std::string& source : sources) out += Note(source);
+  for (const std::string& source : sources) out += QualityNote(source);
   out += ClientsText(foreign) + RpcText(foreign) + CoverageText(foreign) + OdditiesText(foreign) + ClocksText(foreign) +
          OvertakenText(foreign) + ChainsText(foreign);
   if (foreign.precision > Duration{1}) {
-    out += Note(StrCat("instants are in steps of ", Length(foreign.precision), ", as the file has them"));
+    out += QualityNote(StrCat("instants are in steps of ", Length(foreign.precision), ", as the file has them"));
   }
-  if (!foreign.events) out += Note("a form without events: receipt modacks and acks are not available in this format");
+  if (!foreign.events)
+    out += QualityNote("a form without events: receipt modacks and acks are not available in this format");
   return out;
 }
 
@@ -229,12 +232,12 @@ std::string SettingsOfNames(const std::vector<Setting>& settings) {
 
 std::string PlaceLine(const Place& place) {
   const double capacity = place.capacity_per_second();
-  return Note(StrCat(place.where, ": ", place.streams_given ? "" : "at least ",
-                     Counted(static_cast<uint64_t>(place.streams), "stream"), " × ",
-                     Fixed(place.messages_per_response, 1), " messages a response / ", Length(place.modack_ms * 1e6),
-                     " receipt modack = ", Fixed(capacity, 1), "/s; now ", Fixed(place.rate_per_second, 2),
-                     "/s: ", Fixed(100 * place.rate_per_second / capacity, 0), " % used, saturates at ",
-                     Fixed(capacity, 1), "/s"));
+  return QualityNote(StrCat(place.where, ": ", place.streams_given ? "" : "at least ",
+                            Counted(static_cast<uint64_t>(place.streams), "stream"), " × ",
+                            Fixed(place.messages_per_response, 1), " messages a response / ",
+                            Length(place.modack_ms * 1e6), " receipt modack = ", Fixed(capacity, 1), "/s; now ",
+                            Fixed(place.rate_per_second, 2), "/s: ", Fixed(100 * place.rate_per_second / capacity, 0),
+                            " % used, saturates at ", Fixed(capacity, 1), "/s"));
 }
 
 }  // namespace

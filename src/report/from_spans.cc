@@ -83,6 +83,9 @@ void FromSpans::AddTrace(std::span<const trace::Span> spans) {
     ++ends_[static_cast<size_t>(EndOf(view))];
     return;
   }
+  Index index;
+  for (const MessageView& message : view.messages) index.publishes.emplace(message.create_span, &message);
+  for (const trace::Span& span : spans) index.spans.insert(span.span);
   // Of a message with several paths to one subscription the one that was handled first.
   std::vector<std::pair<std::string, Path*>> order;
   for (size_t i = 0; i < paths.size(); ++i) {
@@ -103,7 +106,7 @@ void FromSpans::AddTrace(std::span<const trace::Span> spans) {
     };
     const bool forked = of_same_message(i + 1) || (i > 0 && of_same_message(i - 1));
     const uint64_t root = order[i].second->root_span;
-    AddPath(std::move(*order[i].second), order[i].first, view, spans);
+    AddPath(std::move(*order[i].second), order[i].first, index);
     order[i].second->root_span = root;  // the next one is compared with it
     found_.back().forked = forked;
   }
@@ -128,16 +131,14 @@ void FromSpans::SplitForks() {
   }
 }
 
-void FromSpans::AddPath(Path path, std::string leaf, const trace::TraceView& view, std::span<const trace::Span> spans) {
-  const auto root = std::find_if(view.messages.begin(), view.messages.end(),
-                                 [&](const MessageView& message) { return message.create_span == path.root_span; });
+void FromSpans::AddPath(Path path, std::string leaf, const Index& index) {
+  const MessageView* root = index.publishes.at(path.root_span);
   Found& found = found_.emplace_back();
   found.topic = root->topic;
   found.leaf = std::move(leaf);
   found.due = Seen(root->scheduled);
   found.slotted = root->slot_label != 0;
-  found.orphan = root->parent != 0 && std::none_of(spans.begin(), spans.end(),
-                                                   [&](const trace::Span& span) { return span.span == root->parent; });
+  found.orphan = root->parent != 0 && !index.spans.contains(root->parent);
   if (path.arm.empty()) path.arm = root->topic;
   found.path = std::move(path);
 }

@@ -5,6 +5,8 @@
 #include <set>
 #include <span>
 #include <string>
+#include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "report/run.h"
@@ -56,7 +58,12 @@ class FromSpans {
   };
 
   static End EndOf(const trace::TraceView& view);
-  void AddPath(trace::Path path, std::string leaf, const trace::TraceView& view, std::span<const trace::Span> spans);
+  // What is looked up in one trace.
+  struct Index {
+    std::unordered_map<uint64_t, const trace::MessageView*> publishes;  // by create span
+    std::unordered_set<uint64_t> spans;
+  };
+  void AddPath(trace::Path path, std::string leaf, const Index& index);
   void SplitForks();
   void DropFragments();
   std::vector<Arm> Arms();

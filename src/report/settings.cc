@@ -15,8 +15,8 @@ namespace {
 using trace::Client;
 using trace::Stage;
 
-constexpr double kMs = 1e6;
-constexpr double kWorthMs = 1;
+constexpr double kNanosPerMs = 1e6;
+constexpr double kWorthSettingMs = 1;
 
 bool WaitsForReceipts(Client client) {
   return client == Client::kGo1 || client == Client::kGo2 || client == Client::kPython;
@@ -45,14 +45,14 @@ Names NamesOf(Client client) {
   }
 }
 
-std::string ClientOf(const DeliveryGroup& group) {
+std::string ClientWords(const DeliveryGroup& group) {
   return StrCat(trace::ClientName(group.consumer), group.consumer_version.empty() ? "" : " " + group.consumer_version);
 }
 
 double MeanMs(const std::vector<int64_t>& values) {
   double sum = 0;
   for (const int64_t value : values) sum += static_cast<double>(value);
-  return values.empty() ? 0 : sum / static_cast<double>(values.size()) / kMs;
+  return values.empty() ? 0 : sum / static_cast<double>(values.size()) / kNanosPerMs;
 }
 
 template <typename Of>
@@ -87,8 +87,9 @@ int StreamsSeen(const Foreign& foreign, const DeliveryGroup& group) {
 
 class Adviser {
  public:
-  Adviser(const Foreign& foreign, const DeliveryGroup& group, std::optional<int> streams, std::vector<Setting>& out)
-      : foreign_(foreign), group_(group), streams_(streams), out_(out) {}
+  Adviser(const Foreign& foreign, const DeliveryGroup& group, const std::vector<Finding>& findings,
+          std::optional<int> streams, std::vector<Setting>& out)
+      : foreign_(foreign), group_(group), findings_(findings), streams_(streams), out_(out) {}
 
   void Advise() {
     Streams();
@@ -101,17 +102,17 @@ class Adviser {
 
  private:
   void Add(std::string_view name, std::string from, std::string to, std::string why, double ms) {
-    out_.push_back(
-        {group_.subscription, ClientOf(group_), std::string(name), std::move(from), std::move(to), std::move(why), ms});
+    out_.push_back({group_.subscription, ClientWords(group_), std::string(name), std::move(from), std::move(to),
+                    std::move(why), ms});
   }
 
   void Streams() {
     if (!group_.exactly_once || !WaitsForReceipts(group_.consumer)) return;
     double behind = 0;
-    for (const Finding& finding : FindingsOf(foreign_)) {
+    for (const Finding& finding : findings_) {
       if (finding.key == "head_of_line" && finding.where == group_.subscription) behind = finding.weight;
     }
-    if (behind < kWorthMs) return;
+    if (behind < kWorthSettingMs) return;
     const int now = streams_.value_or(StreamsSeen(foreign_, group_)), more = now * 4;
     const double gain = behind * (1 - static_cast<double>(now) / more);
     const bool go = group_.consumer == Client::kGo2;
@@ -134,7 +135,7 @@ class Adviser {
   void Publish() {
     const std::vector<int64_t> waits = StageValues(foreign_, group_, Stage::kClientPublish);
     if (waits.empty()) return;
-    const double p50 = static_cast<double>(stats::Sample(waits).Quantile(stats::kP50)) / kMs;
+    const double p50 = static_cast<double>(stats::Sample(waits).Quantile(stats::kP50)) / kNanosPerMs;
     if (p50 < 5) return;
     const bool java = group_.publisher == Client::kJava;  // whose default is 1 ms: then something else holds back
     if (java) return;
@@ -145,7 +146,7 @@ class Adviser {
   void FlowControl() {
     const double wait = MeanMs(
         Values(foreign_, group_, [](const DeliveryRow& row) { return std::optional(row.hop.dispatch.flow_control); }));
-    if (wait < kWorthMs) return;
+    if (wait < kWorthSettingMs) return;
     Add(NamesOf(group_.consumer).flow, "the present limit", "twice that, or another worker",
         "at most this, and only if handlers have room", wait);
   }
@@ -157,7 +158,7 @@ class Adviser {
       if (!row.hop.has_lease_parts()) return row.hop.stages[static_cast<size_t>(Stage::kDispatchGap)].length;
       return row.hop.dispatch.lease_wait + row.hop.dispatch.lease_batching;
     }));
-    if (wait < kWorthMs || group_.consumer == Client::kCpp) return;
+    if (wait < kWorthSettingMs || group_.consumer == Client::kCpp) return;
     Add("subscription type", "exactly-once", "standard, with deduplication by message id in the handler",
         "no handler waits for a lease; duplicates become yours to drop. Where no receipt modack was seen: at most this",
         wait);
@@ -172,20 +173,23 @@ class Adviser {
           return *row.hop.modack_end - *row.hop.modack_start;
         });
     if (callbacks.size() < 2 || group_.pushed) return;
-    const double callback = static_cast<double>(stats::Sample(callbacks).Quantile(stats::kP99)) / kMs;
-    const double modack = modacks.empty() ? 0 : static_cast<double>(stats::Sample(modacks).Quantile(stats::kP99)) / kMs;
+    const double callback = static_cast<double>(stats::Sample(callbacks).Quantile(stats::kP99)) / kNanosPerMs;
+    const double modack =
+        modacks.empty() ? 0 : static_cast<double>(stats::Sample(modacks).Quantile(stats::kP99)) / kNanosPerMs;
     const double lease = group_.exactly_once ? 60'000 : 10'000;  // the clients' own lower bounds
     if (callback + modack < 0.8 * lease) return;
     Add(NamesOf(group_.consumer).extension, StrCat(Fixed(lease / 1000, 0), " s (default)"),
         StrCat(Fixed(std::min(600.0, 1.5 * (callback + modack) / 1000), 0), " s"),
-        StrCat("callback p99 ", Length(callback * kMs),
-               modacks.empty() ? ", modacks not seen" : StrCat(" + modack p99 ", Length(modack * kMs)), " leave ",
-               Length((lease - callback - modack) * kMs), " of the lease: without a margin messages come again"),
+        StrCat("callback p99 ", Length(callback * kNanosPerMs),
+               modacks.empty() ? ", modacks not seen" : StrCat(" + modack p99 ", Length(modack * kNanosPerMs)),
+               " leave ", Length((lease - callback - modack) * kNanosPerMs),
+               " of the lease: without a margin messages come again"),
         0);
   }
 
   const Foreign& foreign_;
   const DeliveryGroup& group_;
+  const std::vector<Finding>& findings_;
   std::optional<int> streams_;
   std::vector<Setting>& out_;
 };
@@ -220,7 +224,8 @@ std::vector<Place> PlacesOf(const Foreign& foreign, std::optional<int> streams) 
 
 std::vector<Setting> SettingsOf(const Foreign& foreign, std::optional<int> streams) {
   std::vector<Setting> out;
-  for (const DeliveryGroup& group : foreign.groups) Adviser(foreign, group, streams, out).Advise();
+  const std::vector<Finding> findings = FindingsOf(foreign);
+  for (const DeliveryGroup& group : foreign.groups) Adviser(foreign, group, findings, streams, out).Advise();
   std::stable_sort(out.begin(), out.end(), [](const Setting& a, const Setting& b) { return a.gain_ms > b.gain_ms; });
   return out;
 }

@@ -23,14 +23,14 @@ using trace::Span;
 using trace::Stage;
 namespace words = trace::words;
 
-std::string Digits(uint64_t word) {
+std::string TraceDigits(uint64_t word) {
   constexpr char kHex[] = "0123456789abcdef";
   std::string out;
   for (int shift = 60; shift >= 0; shift -= 4) out += kHex[word >> shift & 15];
   return out;
 }
 
-std::string Note(std::string_view text) { return Wrap(text, kWidthMin, "    ", "      "); }
+std::string TraceNote(std::string_view text) { return Wrap(text, kWidthMin, "    ", "      "); }
 
 std::string At(WallTime at, WallTime zero) { return Millis(static_cast<double>((at - zero).count())); }
 
@@ -41,10 +41,11 @@ bool Inferred(const trace::SpanEvent& event) {
 
 std::string SpanLine(const Span& span, WallTime zero) {
   const std::string_view original = span.Text(trace::kOriginalName);
-  std::string text = StrCat(At(span.start, zero), " + ", Millis(static_cast<double>((span.end - span.start).count())),
-                            "  ", span.name, original.empty() ? "" : StrCat(" (in the file: ", original, ")"), "  [",
-                            Digits(span.span), span.parent == 0 ? ", root" : StrCat(" in ", Digits(span.parent)), "]",
-                            span.service.empty() ? "" : " " + span.service);
+  std::string text =
+      StrCat(At(span.start, zero), " + ", Millis(static_cast<double>((span.end - span.start).count())), "  ", span.name,
+             original.empty() ? "" : StrCat(" (in the file: ", original, ")"), "  [", TraceDigits(span.span),
+             span.parent == 0 ? ", root" : StrCat(" in ", TraceDigits(span.parent)), "]",
+             span.service.empty() ? "" : " " + span.service);
   for (const trace::SpanEvent& event : span.events) {
     text += StrCat("; ", event.name, " ", At(event.at, zero), Inferred(event) ? " (inferred)" : "");
   }
@@ -62,14 +63,16 @@ std::string FromEvent(const Span* span, std::string_view event) {
 
 std::string StageLine(const trace::HopTimes& hop, Stage stage, const std::string& ends) {
   const Duration length = hop.stages[static_cast<size_t>(stage)].length;
-  return Note(StrCat(trace::StageName(stage), ": ", hop.Has(stage) ? Length(length) : "not available", ", ", ends));
+  return TraceNote(
+      StrCat(trace::StageName(stage), ": ", hop.Has(stage) ? Length(length) : "not available", ", ", ends));
 }
 
-std::string DeliveryText(const trace::TraceView& view, size_t index, WallTime zero) {
+std::string DeliveryText(const trace::TraceView& view, size_t index, std::span<const DeliveryView* const> siblings,
+                         WallTime zero) {
   const DeliveryView& delivery = view.deliveries[index];
   const MessageView& message = view.messages[delivery.message];
   if (delivery.span == nullptr || !Seen(delivery.received)) return "";
-  const trace::HopTimes hop = trace::TimesOfDelivery(view, index);
+  const trace::HopTimes hop = trace::TimesOfDelivery(view, index, siblings);
   std::string out =
       Wrap(StrCat("Delivery at ", At(delivery.received, zero), " ms, ", delivery.span->name, ", ",
                   trace::ClientName(trace::ClientOf(*delivery.span)), hop.exactly_once ? ", exactly-once" : "",
@@ -82,16 +85,16 @@ std::string DeliveryText(const trace::TraceView& view, size_t index, WallTime ze
   out += StageLine(hop, Stage::kPublishRpc, StrCat(start, " → ", end));
   out += StageLine(hop, Stage::kDeliveryGap, StrCat(end, " → start of ", delivery.span->name));
   if (hop.redelivery_wait > Duration{0}) {
-    out += Note(StrCat("  of it lost to earlier deliveries: ", Length(hop.redelivery_wait)));
+    out += TraceNote(StrCat("  of it lost to earlier deliveries: ", Length(hop.redelivery_wait)));
   }
   out += StageLine(hop, Stage::kDispatchGap,
                    delivery.whole ? "one span holds receipt and callback"
                                   : StrCat("start of ", delivery.span->name, " → start of its process span"));
   if (hop.exactly_once) {
-    out += Note(hop.has_lease_parts() ? StrCat("  of it lease wait ", Length(hop.dispatch.lease_wait), ", before it ",
-                                               Length(hop.dispatch.lease_batching), ", from ",
-                                               FromEvent(delivery.span, words::kModackStart))
-                                      : "  lease wait: not available, no receipt modack was seen");
+    out += TraceNote(hop.has_lease_parts() ? StrCat("  of it lease wait ", Length(hop.dispatch.lease_wait),
+                                                    ", before it ", Length(hop.dispatch.lease_batching), ", from ",
+                                                    FromEvent(delivery.span, words::kModackStart))
+                                           : "  lease wait: not available, no receipt modack was seen");
   }
   out += StageLine(hop, Stage::kWork, "process span, to the ack call or the next publish");
   out += StageLine(hop, Stage::kAck,
@@ -120,11 +123,14 @@ std::string TraceText(std::span<const Span> spans) {
   for (const Span& span : spans) order.push_back(&span);
   std::stable_sort(order.begin(), order.end(), [](const Span* a, const Span* b) { return a->start < b->start; });
   const WallTime zero = order.front()->start;
-  std::string out = StrCat("Trace ", Digits(spans[0].trace_hi), Digits(spans[0].trace_lo), ", ",
+  std::string out = StrCat("Trace ", TraceDigits(spans[0].trace_hi), TraceDigits(spans[0].trace_lo), ", ",
                            Counted(spans.size(), "span"), ", ms from its first\n");
   for (const Span* span : order) out += SpanLine(*span, zero);
   const trace::TraceView view = trace::ViewFromSpans(spans);
-  for (size_t i = 0; i < view.deliveries.size(); ++i) out += "\n" + DeliveryText(view, i, zero);
+  const auto siblings = trace::DeliveriesOf(view);
+  for (size_t i = 0; i < view.deliveries.size(); ++i) {
+    out += "\n" + DeliveryText(view, i, siblings[view.deliveries[i].message], zero);
+  }
   return out;
 }
 
@@ -146,7 +152,7 @@ std::string CompositionText(const Run& run) {
       const size_t rank = (order.size() - 1) * p.parts / stats::Probability::kWhole;
       const trace::Path& path = *order[rank];
       table.AddRow(StrCat("  ", name), Cells(path));
-      traces += StrCat(traces.empty() ? "" : ", ", name, " ", Digits(path.trace_hi), Digits(path.trace_lo));
+      traces += StrCat(traces.empty() ? "" : ", ", name, " ", TraceDigits(path.trace_hi), TraceDigits(path.trace_lo));
     }
     out += table.Render() + Wrap("traces: " + traces, kWidthMin, "  ", "    ");
   }

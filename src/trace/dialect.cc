@@ -13,8 +13,8 @@
 namespace hopgap::trace {
 namespace {
 
-constexpr std::array<std::string_view, kClients> kNames = {"unknown", "Go v1",   "Go v2", "Java",
-                                                           "Python",  "Node.js", "C++",   "messaging conventions"};
+constexpr std::array<std::string_view, kClients> kClientNames = {
+    "unknown", "Go v1", "Go v2", "Java", "Python", "Node.js", "C++", "messaging conventions"};
 
 struct ScopeRule {
   std::string_view part;
@@ -154,8 +154,8 @@ void CanonicalKeys(Attributes& attributes) {
 
 std::string_view ClientName(Client client) {
   const auto index = static_cast<size_t>(client);
-  HOPGAP_CHECK(index < kNames.size(), "no such client");
-  return kNames[index];
+  HOPGAP_CHECK(index < kClientNames.size(), "no such client");
+  return kClientNames[index];
 }
 
 Client ClientOf(const Span& span) {

@@ -139,12 +139,14 @@ std::span<const DeliveryView* const> PathBuilder::SiblingsOf(size_t message) con
   return {siblings_.data() + (begin - by_message_.begin()), static_cast<size_t>(end - begin)};
 }
 
-HopTimes TimesOfDelivery(const TraceView& view, size_t delivery) {
+std::vector<std::vector<const DeliveryView*>> DeliveriesOf(const TraceView& view) {
+  std::vector<std::vector<const DeliveryView*>> all(view.messages.size());
+  for (const DeliveryView& one : view.deliveries) all[one.message].push_back(&one);
+  return all;
+}
+
+HopTimes TimesOfDelivery(const TraceView& view, size_t delivery, std::span<const DeliveryView* const> siblings) {
   const DeliveryView& of = view.deliveries[delivery];
-  std::vector<const DeliveryView*> siblings;
-  for (const DeliveryView& one : view.deliveries) {
-    if (one.message == of.message) siblings.push_back(&one);
-  }
   DeliveryView whole = of;
   if (!Seen(whole.callback_start)) whole.callback_start = whole.received;
   WallTime end = LastWorkEnd(of);

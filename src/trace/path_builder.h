@@ -44,8 +44,12 @@ class PathBuilder {
   std::vector<size_t> built_;
 };
 
+// For each message of a view its deliveries.
+std::vector<std::vector<const DeliveryView*>> DeliveriesOf(const TraceView& view);
+
 // The times of one delivery of a view, by itself: its publish, or its callback,
-// may not be known. Requires: `delivery` is an index of the view whose receipt was seen.
-HopTimes TimesOfDelivery(const TraceView& view, size_t delivery);
+// may not be known. `siblings`: all of its message.
+// Requires: `delivery` is an index of the view whose receipt was seen.
+HopTimes TimesOfDelivery(const TraceView& view, size_t delivery, std::span<const DeliveryView* const> siblings);
 
 }  // namespace hopgap::trace

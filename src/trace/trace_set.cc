@@ -12,6 +12,10 @@ namespace hopgap::trace {
 namespace {
 
 constexpr Duration kZeroLength{std::chrono::microseconds{1}};
+constexpr Duration kLongest = std::chrono::days{40};  // messages are kept for at most 31
+constexpr int kJoinsMax = 64;                         // of traces one after another; a circle ends there
+
+std::pair<uint64_t, uint64_t> IdOf(const Span& span) { return {span.trace_hi, span.trace_lo}; }
 
 auto KeyOf(const Span& span) { return std::tuple(span.trace_hi, span.trace_lo, span.span); }
 
@@ -25,7 +29,7 @@ bool SameTimes(const Span& a, const Span& b) { return a.start == b.start && a.en
 struct RpcWords {
   std::string_view start, end;
 };
-RpcWords WordsOf(Role role) {
+RpcWords WordsOfRpc(Role role) {
   switch (role) {
     case Role::kPublishRpc: return {words::kPublishStart, words::kPublishEnd};
     case Role::kModackRpc: return {words::kModackStart, words::kModackEnd};
@@ -34,7 +38,7 @@ RpcWords WordsOf(Role role) {
   }
 }
 
-SpanEvent* Event(Span& span, std::string_view name) {
+SpanEvent* EventOf(Span& span, std::string_view name) {
   for (SpanEvent& event : span.events) {
     if (event.name == name) return &event;
   }
@@ -93,10 +97,31 @@ void TraceSet::DropDuplicates() {
   spans_.resize(kept);
 }
 
+// Besides ends before starts: a trace that lasts longer than a message can live
+// has a wrong clock or a wrong unit somewhere, and sums of such times mean nothing.
 void TraceSet::DropImpossible() {
   std::erase_if(spans_, [this](const Span& span) {
     if (span.end >= span.start) return false;
     ++(span.end == WallTime{} ? quality_.unended : quality_.impossible);
+    return true;
+  });
+  std::set<Id> endless;
+  for (size_t from = 0; from < spans_.size();) {
+    WallTime first = spans_[from].start, last = spans_[from].end;
+    size_t to = from;
+    for (; to < spans_.size() && IdOf(spans_[to]) == IdOf(spans_[from]); ++to) {
+      first = std::min(first, spans_[to].start);
+      last = std::max(last, spans_[to].end);
+    }
+    if (last - first > kLongest) endless.insert(IdOf(spans_[from]));
+    from = to;
+  }
+  std::erase_if(spans_, [&](Span& span) {
+    std::erase_if(span.events, [&span](const SpanEvent& event) {
+      return event.at < span.start - kLongest || event.at > span.end + kLongest;
+    });
+    if (!endless.contains(IdOf(span))) return false;
+    ++quality_.impossible;
     return true;
   });
 }
@@ -143,8 +168,7 @@ void TraceSet::JoinDeliveries(bool message_ids) {
   }
   if (moved.empty()) return;
   for (Span& span : spans_) {
-    // A chain of joins ends where a trace did not move; a circle after as many steps as there are.
-    for (size_t steps = 0; steps < moved.size(); ++steps) {
+    for (int steps = 0; steps < kJoinsMax; ++steps) {
       const auto found = moved.find({span.trace_hi, span.trace_lo});
       if (found == moved.end() || IsRpc(RoleOf(span))) break;
       std::tie(span.trace_hi, span.trace_lo) = found->second;
@@ -158,8 +182,8 @@ void TraceSet::JoinDeliveries(bool message_ids) {
 }
 
 void TraceSet::ApplyRpc(const Span& rpc, Role role, Span& target) {
-  const auto [start_word, end_word] = WordsOf(role);
-  SpanEvent* start = Event(target, start_word);
+  const auto [start_word, end_word] = WordsOfRpc(role);
+  SpanEvent* start = EventOf(target, start_word);
   if (role == Role::kModackRpc && start != nullptr && std::abs((start->at - rpc.start).count()) > 1'000'000'000) {
     return;  // an extension: events have it already
   }
@@ -171,7 +195,7 @@ void TraceSet::ApplyRpc(const Span& rpc, Role role, Span& target) {
   } else if (StartIsOfQueueing(ClientOf(target), role) && start->at < rpc.start) {
     start->at = rpc.start;
   }
-  if (Event(target, end_word) == nullptr) {
+  if (EventOf(target, end_word) == nullptr) {
     SpanEvent& made = AddInferred(target, end_word, rpc.end);
     if (receipt != nullptr) made.attributes.emplace_back(words::kIsReceipt, *receipt);
     ++quality_.inferred_events;
@@ -219,7 +243,7 @@ void TraceSet::InferEnds() {
     if (role == Role::kPublisherPart && span.name == words::kPublisherBatching) {
       Span* create = Find(span.trace_hi, span.trace_lo, span.parent);
       if (create == nullptr) continue;
-      if (SpanEvent* start = Event(*create, words::kPublishStart)) {
+      if (SpanEvent* start = EventOf(*create, words::kPublishStart)) {
         const bool queued = StartIsOfQueueing(ClientOf(*create), Role::kPublishRpc);
         if (queued && start->at < span.end) start->at = span.end;
         continue;

@@ -275,7 +275,7 @@ TEST(TraceSetTest, C72_APushHasNoAckStageAndAnUnknownPublisherNoDeliveryGap) {
     if (spans[0].trace_lo != 2) return;
     const TraceView view = ViewFromSpans(spans);
     ASSERT_THAT(view.deliveries, SizeIs(1));
-    const HopTimes hop = TimesOfDelivery(view, 0);
+    const HopTimes hop = TimesOfDelivery(view, 0, DeliveriesOf(view)[0]);
     EXPECT_FALSE(hop.Has(Stage::kDeliveryGap));
     EXPECT_FALSE(hop.Has(Stage::kPublishRpc));
     EXPECT_EQ(LengthOf(hop, Stage::kWork), 24ms);
@@ -331,6 +331,26 @@ TEST(TraceSetTest, UnendedAndImpossibleSpansAreLeftOutAndCounted) {
   EXPECT_EQ(set.quality().unended, 1u);
   EXPECT_EQ(set.quality().impossible, 1u);
   EXPECT_THAT(PathsOf(set), IsEmpty());
+}
+
+TEST(TraceSetTest, ATraceThatOutlivesEveryMessageIsImpossible) {
+  Scene scene = GoHop();
+  scene.spans[2].end += std::chrono::days{41};
+  TraceSet set = SetOf({scene, GoHop(2)});
+  EXPECT_EQ(set.quality().impossible, 3u);
+  EXPECT_THAT(PathsOf(set), SizeIs(1));
+}
+
+// Joins in a circle: two deliveries that link to a publish below the other.
+TEST(TraceSetTest, JoinsInACircleEnd) {
+  Scene a = GoHop(1), b = GoHop(2);
+  for (auto& [scene, other] : {std::pair(&a, &b), std::pair(&b, &a)}) {
+    Span& subscribe = scene->spans[1];
+    subscribe.parent = 0;
+    subscribe.links.push_back(
+        {.trace_hi = 0, .trace_lo = other->spans[0].trace_lo, .span = other->spans[0].span, .attributes = {}});
+  }
+  EXPECT_EQ(SetOf({a, b}).quality().linked, 2u);
 }
 
 TEST(TraceSetTest, MoreSpansThanItHoldsAreRefusedByNumber) {

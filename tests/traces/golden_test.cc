@@ -128,15 +128,9 @@ TEST(GoldenTest, EveryFormGivesTheSameStages) {
         const auto got = Read({StrCat(kData, "forms/", name, form.suffix)});
         ASSERT_TRUE(got);
         EXPECT_TRUE(got->source.forms.contains(form.form));
-        const bool links = formats::FactsOf(form.form).links;
         // Each end of a stage is rounded by itself.
         const Duration within = 2 * formats::FactsOf(form.form).precision;
-        if (links) {
-          ExpectSame(want->foreign, got->foreign, within, kAllStages);
-        } else {
-          // Without links queueing cannot be told from the call in Node.js and Python.
-          ExpectSame(want->foreign, got->foreign, within, {Stage::kDeliveryGap, Stage::kDispatchGap, Stage::kWork});
-        }
+        ExpectSame(want->foreign, got->foreign, within, kAllStages);
       }
     }
   }
