@@ -19,6 +19,7 @@
 #include "cli/present.h"
 #include "cli/setup.h"
 #include "formats/otlp_json.h"
+#include "formats/run_folder.h"
 #include "formats/run_json.h"
 #include "report/how_to.h"
 #include "trace/build.h"

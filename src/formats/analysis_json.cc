@@ -118,7 +118,7 @@ Json GroupJson(const Foreign& foreign, const DeliveryGroup& group) {
           {"stages_ms", std::move(stages)}};
 }
 
-std::string Instant(std::optional<WallTime> at) { return at && *at != WallTime{} ? StrCat(ToNanos(*at)) : ""; }
+std::string NanosOrEmpty(std::optional<WallTime> at) { return at && *at != WallTime{} ? StrCat(ToNanos(*at)) : ""; }
 
 // A field with a comma or a quote is quoted.
 std::string Field(const std::string& text) {
@@ -136,12 +136,12 @@ std::string RowCsv(const Foreign& foreign, const DeliveryRow& row) {
                            row.create_span == 0 ? "" : HexOf(row.create_span), ",", HexOf(row.subscribe_span), ",",
                            Field(group.topic), ",", Field(group.subscription), ",", trace::ClientName(group.consumer),
                            ",", group.exactly_once ? 1 : 0, ",", hop.attempts, ",", row.skewed ? 1 : 0);
-  out += StrCat(",", published ? Instant(hop.publish_call) : "", ",",
-                hop.Has(Stage::kClientPublish) ? Instant(hop.publish_start) : "", ",",
-                hop.Has(Stage::kPublishRpc) ? Instant(hop.publish_end) : "", ",", Instant(hop.received), ",",
-                Instant(hop.modack_start), ",", Instant(hop.modack_end), ",",
-                row.handled ? Instant(hop.callback_start) : "", ",", row.settled ? Instant(hop.work_end) : "", ",",
-                Instant(hop.ack_start), ",", Instant(hop.ack_end));
+  out += StrCat(",", published ? NanosOrEmpty(hop.publish_call) : "", ",",
+                hop.Has(Stage::kClientPublish) ? NanosOrEmpty(hop.publish_start) : "", ",",
+                hop.Has(Stage::kPublishRpc) ? NanosOrEmpty(hop.publish_end) : "", ",", NanosOrEmpty(hop.received), ",",
+                NanosOrEmpty(hop.modack_start), ",", NanosOrEmpty(hop.modack_end), ",",
+                row.handled ? NanosOrEmpty(hop.callback_start) : "", ",", row.settled ? NanosOrEmpty(hop.work_end) : "", ",",
+                NanosOrEmpty(hop.ack_start), ",", NanosOrEmpty(hop.ack_end));
   for (int i = 1; i < trace::kStages; ++i) {
     const auto stage = static_cast<Stage>(i);
     out += StrCat(",", hop.Has(stage) ? StrCat(hop.stages[static_cast<size_t>(i)].length.count()) : "");

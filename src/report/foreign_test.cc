@@ -308,7 +308,7 @@ TEST(ForeignTest, OneTraceIsTakenApartWithTheSourceOfEveryInstant) {
   EXPECT_THAT(text, HasSubstr("Trace 00000000000000000000000000000001, 5 spans"));
   EXPECT_THAT(text, HasSubstr("publish end 12.0 (inferred)"));
   EXPECT_THAT(text, HasSubstr("client publish: not available"));
-  EXPECT_THAT(text, HasSubstr("lease wait 65.0 ms, before it 1.0 ms, from event \"modack start\" of s subscribe"));
+  EXPECT_THAT(text, HasSubstr("lease wait 65.0 ms, before it 1.00 ms, from event \"modack start\" of s subscribe"));
 }
 
 TEST(ForeignTest, HowToKnowsItsClientsAndNoOthers) {

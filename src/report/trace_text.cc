@@ -57,7 +57,7 @@ std::string FromEvent(const Span* span, std::string_view event) {
   if (span == nullptr) return "not known";
   const trace::SpanEvent* found = span->FindEvent(event);
   if (found == nullptr) return StrCat("not there (no \"", event, "\" in ", span->name, ")");
-  return Inferred(*found) ? StrCat("inferred from another span's time (\"", event, "\" is not in ", span->name, ")")
+  return Inferred(*found) ? StrCat("inferred from where a span starts or ends (\"", event, "\" is not in ", span->name, ")")
                           : StrCat("event \"", event, "\" of ", span->name);
 }
 

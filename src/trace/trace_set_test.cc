@@ -12,7 +12,7 @@ using namespace std::chrono_literals;
 using testing::IsEmpty;
 using testing::SizeIs;
 
-Duration LengthOf(const HopTimes& hop, Stage stage) { return hop.stages[static_cast<size_t>(stage)].length; }
+Duration LengthOfStage(const HopTimes& hop, Stage stage) { return hop.stages[static_cast<size_t>(stage)].length; }
 Duration StagesOf(const Path& path) {
   Duration sum{0};
   for (int i = 0; i < kPathStages; ++i) sum += path.StageSum(static_cast<Stage>(i));
@@ -23,13 +23,13 @@ TEST(TraceSetTest, C55_OneStandardMessageOfGo) {
   const std::vector<Path> paths = PathsOf(SetOf({GoHop()}));
   ASSERT_THAT(paths, SizeIs(1));
   const HopTimes& hop = paths[0].hops.at(0);
-  EXPECT_EQ(LengthOf(hop, Stage::kClientPublish), 2ms);
-  EXPECT_EQ(LengthOf(hop, Stage::kPublishRpc), 9ms);
-  EXPECT_EQ(LengthOf(hop, Stage::kDeliveryGap), 19ms);
-  EXPECT_EQ(LengthOf(hop, Stage::kDispatchGap), 3ms);
+  EXPECT_EQ(LengthOfStage(hop, Stage::kClientPublish), 2ms);
+  EXPECT_EQ(LengthOfStage(hop, Stage::kPublishRpc), 9ms);
+  EXPECT_EQ(LengthOfStage(hop, Stage::kDeliveryGap), 19ms);
+  EXPECT_EQ(LengthOfStage(hop, Stage::kDispatchGap), 3ms);
   EXPECT_EQ(hop.dispatch.lease_wait, 0ms);
   EXPECT_FALSE(hop.exactly_once);
-  EXPECT_EQ(LengthOf(hop, Stage::kWork), 24ms);
+  EXPECT_EQ(LengthOfStage(hop, Stage::kWork), 24ms);
   EXPECT_EQ(*hop.ack_end - *hop.ack_start, 6ms);
   EXPECT_EQ(paths[0].until_acked, 65ms);
   EXPECT_EQ(hop.missing, 0);
@@ -40,12 +40,12 @@ TEST(TraceSetTest, C56_TheExactlyOnceGateIsTheReceiptCallAndNotTheWholeGap) {
   ASSERT_THAT(paths, SizeIs(1));
   const HopTimes& hop = paths[0].hops.at(0);
   EXPECT_TRUE(hop.exactly_once);
-  EXPECT_EQ(LengthOf(hop, Stage::kDispatchGap), 80ms);
+  EXPECT_EQ(LengthOfStage(hop, Stage::kDispatchGap), 80ms);
   EXPECT_EQ(hop.dispatch.lease_wait, 65ms);
   EXPECT_EQ(hop.dispatch.lease_batching, 1ms);
   EXPECT_EQ(hop.dispatch.flow_control, 12ms);
   EXPECT_EQ(hop.dispatch.scheduler, 1ms);
-  EXPECT_EQ(LengthOf(hop, Stage::kWork), 20ms);
+  EXPECT_EQ(LengthOfStage(hop, Stage::kWork), 20ms);
 }
 
 // One hop, in the words of one client.
@@ -98,12 +98,12 @@ TEST(TraceSetTest, C57_TheSamePhasesInEveryClientsWords) {
     ASSERT_THAT(paths, SizeIs(1));
     const HopTimes& hop = paths[0].hops.at(0);
     EXPECT_TRUE(hop.exactly_once);
-    EXPECT_EQ(LengthOf(hop, Stage::kPublishRpc), 9ms);
-    EXPECT_EQ(LengthOf(hop, Stage::kDeliveryGap), 19ms);
+    EXPECT_EQ(LengthOfStage(hop, Stage::kPublishRpc), 9ms);
+    EXPECT_EQ(LengthOfStage(hop, Stage::kDeliveryGap), 19ms);
     EXPECT_EQ(hop.dispatch.lease_wait, 65ms);
     EXPECT_EQ(hop.dispatch.flow_control, 12ms);
     EXPECT_EQ(hop.dispatch.scheduler, 1ms);
-    EXPECT_EQ(LengthOf(hop, Stage::kWork), 20ms);
+    EXPECT_EQ(LengthOfStage(hop, Stage::kWork), 20ms);
     set.ForEachTrace([](std::span<const Span> spans) {
       const TraceView view = ViewFromSpans(spans);
       for (const MessageView& message : view.messages) EXPECT_EQ(message.topic, "t");
@@ -130,9 +130,9 @@ TEST(TraceSetTest, TheConventionsInBothWordOrdersByParentOrByLink) {
       const std::vector<Path> paths = PathsOf(set);
       ASSERT_THAT(paths, SizeIs(1));
       const HopTimes& hop = paths[0].hops.at(0);
-      EXPECT_EQ(LengthOf(hop, Stage::kPublishRpc), 10ms);
-      EXPECT_EQ(LengthOf(hop, Stage::kDeliveryGap), 20ms);
-      EXPECT_EQ(LengthOf(hop, Stage::kWork), 20ms);
+      EXPECT_EQ(LengthOfStage(hop, Stage::kPublishRpc), 10ms);
+      EXPECT_EQ(LengthOfStage(hop, Stage::kDeliveryGap), 20ms);
+      EXPECT_EQ(LengthOfStage(hop, Stage::kWork), 20ms);
       EXPECT_FALSE(hop.Has(Stage::kDispatchGap));  // one span for receipt and callback
       EXPECT_FALSE(hop.Has(Stage::kClientPublish));
       EXPECT_FALSE(hop.Has(Stage::kAck));
@@ -156,7 +156,7 @@ TEST(TraceSetTest, CppsEventsAndItsLackOfReceipts) {
   const std::vector<Path> paths = PathsOf(SetOf({scene}));
   ASSERT_THAT(paths, SizeIs(1));
   EXPECT_TRUE(paths[0].hops[0].exactly_once);
-  EXPECT_EQ(LengthOf(paths[0].hops[0], Stage::kPublishRpc), 9ms);
+  EXPECT_EQ(LengthOfStage(paths[0].hops[0], Stage::kPublishRpc), 9ms);
   EXPECT_FALSE(paths[0].hops[0].has_lease_parts());
 }
 
@@ -180,7 +180,7 @@ TEST(TraceSetTest, C58_ABatchIsOneCallAndTenMessages) {
   EXPECT_EQ(set.quality().traces, 11u);  // not merged
   const std::vector<Path> paths = PathsOf(set);
   ASSERT_THAT(paths, SizeIs(10));
-  for (const Path& path : paths) EXPECT_EQ(LengthOf(path.hops[0], Stage::kPublishRpc), 20ms);
+  for (const Path& path : paths) EXPECT_EQ(LengthOfStage(path.hops[0], Stage::kPublishRpc), 20ms);
 }
 
 TEST(TraceSetTest, C59_EventsAloneGiveTheSameNumbersAndDanglingLinksAreCounted) {
@@ -219,9 +219,9 @@ TEST(TraceSetTest, C60_ARedeliveryIsNotASlowDelivery) {
   const HopTimes& hop = paths[0].hops.at(0);
   EXPECT_EQ(hop.attempts, 2);
   EXPECT_EQ(hop.redelivery_wait, 10'025ms);
-  EXPECT_EQ(LengthOf(hop, Stage::kDeliveryGap) - hop.redelivery_wait, 19ms);
+  EXPECT_EQ(LengthOfStage(hop, Stage::kDeliveryGap) - hop.redelivery_wait, 19ms);
   EXPECT_EQ(hop.dispatch.lease_wait, 30ms);
-  EXPECT_EQ(LengthOf(hop, Stage::kWork), 12ms);
+  EXPECT_EQ(LengthOfStage(hop, Stage::kWork), 12ms);
   EXPECT_EQ(*hop.ack_end - *hop.ack_start, 19ms);
   EXPECT_EQ(paths[0].until_acked, 10'120ms);
 }
@@ -238,7 +238,7 @@ TEST(TraceSetTest, C63_SpansOfNoLengthAreNotMeasured) {
   const std::vector<Path> paths = PathsOf(set);
   ASSERT_THAT(paths, SizeIs(1));
   EXPECT_FALSE(paths[0].hops[0].Has(Stage::kPublishRpc));
-  EXPECT_EQ(LengthOf(paths[0].hops[0], Stage::kWork), 20ms);
+  EXPECT_EQ(LengthOfStage(paths[0].hops[0], Stage::kWork), 20ms);
   EXPECT_EQ(StagesOf(paths[0]), paths[0].until_handled);
 }
 
@@ -268,7 +268,7 @@ TEST(TraceSetTest, C72_APushHasNoAckStageAndAnUnknownPublisherNoDeliveryGap) {
   TraceSet set = SetOf({push, orphan});
   const std::vector<Path> paths = PathsOf(set);
   ASSERT_THAT(paths, SizeIs(1));
-  EXPECT_EQ(LengthOf(paths[0].hops[0], Stage::kDeliveryGap), 29ms);
+  EXPECT_EQ(LengthOfStage(paths[0].hops[0], Stage::kDeliveryGap), 29ms);
   EXPECT_FALSE(paths[0].hops[0].Has(Stage::kAck));
   EXPECT_EQ(paths[0].until_acked, std::nullopt);
   set.ForEachTrace([](std::span<const Span> spans) {
@@ -278,7 +278,7 @@ TEST(TraceSetTest, C72_APushHasNoAckStageAndAnUnknownPublisherNoDeliveryGap) {
     const HopTimes hop = TimesOfDelivery(view, 0, DeliveriesOf(view)[0]);
     EXPECT_FALSE(hop.Has(Stage::kDeliveryGap));
     EXPECT_FALSE(hop.Has(Stage::kPublishRpc));
-    EXPECT_EQ(LengthOf(hop, Stage::kWork), 24ms);
+    EXPECT_EQ(LengthOfStage(hop, Stage::kWork), 24ms);
     EXPECT_TRUE(hop.Has(Stage::kAck));
   });
 }
