@@ -140,8 +140,8 @@ std::string RowCsv(const Foreign& foreign, const DeliveryRow& row) {
                 hop.Has(Stage::kClientPublish) ? NanosOrEmpty(hop.publish_start) : "", ",",
                 hop.Has(Stage::kPublishRpc) ? NanosOrEmpty(hop.publish_end) : "", ",", NanosOrEmpty(hop.received), ",",
                 NanosOrEmpty(hop.modack_start), ",", NanosOrEmpty(hop.modack_end), ",",
-                row.handled ? NanosOrEmpty(hop.callback_start) : "", ",", row.settled ? NanosOrEmpty(hop.work_end) : "", ",",
-                NanosOrEmpty(hop.ack_start), ",", NanosOrEmpty(hop.ack_end));
+                row.handled ? NanosOrEmpty(hop.callback_start) : "", ",", row.settled ? NanosOrEmpty(hop.work_end) : "",
+                ",", NanosOrEmpty(hop.ack_start), ",", NanosOrEmpty(hop.ack_end));
   for (int i = 1; i < trace::kStages; ++i) {
     const auto stage = static_cast<Stage>(i);
     out += StrCat(",", hop.Has(stage) ? StrCat(hop.stages[static_cast<size_t>(i)].length.count()) : "");

