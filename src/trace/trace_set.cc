@@ -62,7 +62,7 @@ absl::Status TraceSet::Add(std::vector<Span>& spans) {
   if (spans_.size() + spans.size() > spans_max_) {
     return absl::ResourceExhaustedError(
         StrCat("more than ", spans_max_,
-               " spans, which are held in memory (about 1 kB each): analyze fewer files, "
+               " spans, which are held in memory (about 2 kB each): analyze fewer files, "
                "a shorter window or sampled traces"));
   }
   for (Span& span : spans) {

@@ -156,7 +156,8 @@ TEST(GoldenTest, PublishStartsAreThoseThatTheBrokerSaw) {
         ASSERT_TRUE(row.hop.accepted && row.hop.written);
         sent.push_back(*row.hop.accepted - row.hop.publish_start);
         EXPECT_GE(sent.back(), Duration{0});
-        EXPECT_LE(*row.hop.written, row.hop.received);
+        // Node.js reads a clock of whole milliseconds and a finer one, so it may seem early.
+        EXPECT_LE(*row.hop.written - row.hop.received, std::chrono::milliseconds{1});
       }
       std::sort(sent.begin(), sent.end());
       EXPECT_LE(sent[sent.size() / 2], most);
