@@ -1,7 +1,7 @@
 #include "stats/compare.h"
 
-#include <array>
 #include <cmath>
+#include <numbers>
 #include <vector>
 
 #include "base/check.h"
@@ -24,6 +24,34 @@ void SetMeanInterval(const std::vector<int64_t>& finite, PairedDifference& out) 
   const double half = StudentT975(finite.size() - 1) * std::sqrt(squares / (n - 1) / n);
   out.mean_low = mean - half;
   out.mean_high = mean + half;
+}
+
+// From here on the expansion is closer than 1e-11.
+constexpr size_t kSeriesMax = 1000;
+
+// P(-t < T < t), Abramowitz and Stegun 26.7.3 and 26.7.4: finite sums.
+double Within(double t, size_t degrees) {
+  const auto d = static_cast<double>(degrees);
+  const double square = d / (d + t * t);  // cos^2
+  const double sine = t / std::sqrt(d + t * t);
+  const bool odd = degrees % 2 == 1;
+  double term = odd ? std::sqrt(square) : 1, sum = 0;
+  for (size_t k = odd ? 3 : 2; k <= degrees; k += 2) {
+    sum += term;
+    term *= square * static_cast<double>(k - 1) / static_cast<double>(k);
+  }
+  if (!odd) return sine * sum;
+  return (std::atan(t / std::sqrt(d)) + sine * sum) * 2 / std::numbers::pi;
+}
+
+// Around the normal point, 26.7.5.
+double Expanded(double d) {
+  constexpr double z = 1.959963984540054;
+  constexpr double z2 = z * z, z3 = z2 * z, z5 = z3 * z2, z7 = z5 * z2, z9 = z7 * z2;
+  const double first = (z3 + z) / 4, second = (5 * z5 + 16 * z3 + 3 * z) / 96;
+  const double third = (3 * z7 + 19 * z5 + 17 * z3 - 15 * z) / 384;
+  const double fourth = (79 * z9 + 776 * z7 + 1482 * z5 - 1920 * z3 - 945 * z) / 92160;
+  return z + (first + (second + (third + fourth / d) / d) / d) / d;
 }
 
 }  // namespace
@@ -65,17 +93,13 @@ PairedDifference ComparePairs(std::span<const std::pair<int64_t, int64_t>> pairs
 
 double StudentT975(size_t degrees) {
   HOPGAP_CHECK(degrees >= 1, "Student's t needs a degree of freedom");
-  static constexpr std::array<double, 30> kTable = {12.7062, 4.3027, 3.1824, 2.7764, 2.5706, 2.4469, 2.3646, 2.3060,
-                                                    2.2622,  2.2281, 2.2010, 2.1788, 2.1604, 2.1448, 2.1314, 2.1199,
-                                                    2.1098,  2.1009, 2.0930, 2.0860, 2.0796, 2.0739, 2.0687, 2.0639,
-                                                    2.0595,  2.0555, 2.0518, 2.0484, 2.0452, 2.0423};
-  if (degrees <= kTable.size()) return kTable[degrees - 1];
-  // Cornish-Fisher around the normal point; off by less than 1e-5 from here on.
-  constexpr double kZ = 1.959963985;
-  constexpr double kZ3 = kZ * kZ * kZ;
-  constexpr double kZ5 = kZ3 * kZ * kZ;
-  const auto d = static_cast<double>(degrees);
-  return kZ + (kZ3 + kZ) / (4 * d) + (5 * kZ5 + 16 * kZ3 + 3 * kZ) / (96 * d * d);
+  if (degrees > kSeriesMax) return Expanded(static_cast<double>(degrees));
+  double low = 1.9, high = 13;
+  for (int i = 0; i < 60; ++i) {
+    const double middle = (low + high) / 2;
+    (Within(middle, degrees) < 0.95 ? low : high) = middle;
+  }
+  return (low + high) / 2;
 }
 
 }  // namespace hopgap::stats
