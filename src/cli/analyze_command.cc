@@ -30,8 +30,9 @@ namespace {
 struct AnalyzeOptions {
   std::vector<std::string> paths;
   bool json = false, per_hop = false, csv = false, join_message_ids = false;
-  std::string waterfall, trace, out, how;
+  std::string waterfall, trace, out, how, report;
   std::optional<int> streams;
+  std::vector<std::string> thresholds;
   CloudTraceFlags cloud_trace;
 };
 
@@ -80,13 +81,17 @@ void AddPaths(const Traces& traces, report::Run& run) {
   }
 }
 
-int Print(const report::Run& run, const AnalyzeOptions& options) {
-  return PrintRun(run, {.json = options.json, .per_hop = options.per_hop, .waterfall = options.waterfall});
+int Print(report::Run run, const AnalyzeOptions& options) {
+  if (!options.thresholds.empty()) run.configuration.thresholds = options.thresholds;
+  return PrintRun(
+      run, options.paths[0],
+      {.json = options.json, .per_hop = options.per_hop, .waterfall = options.waterfall, .report = options.report});
 }
 
 absl::Status CheckWaterfallOf(const report::Run& run, const AnalyzeOptions& options) {
   std::vector<std::string> arms;
   for (const report::ArmRun& arm : run.arms) arms.push_back(arm.name);
+  if (absl::Status status = CheckThresholds(options.thresholds, arms); !status.ok()) return status;
   return CheckWaterfall(options.waterfall, arms);
 }
 
@@ -94,16 +99,19 @@ absl::Status CheckWaterfallOf(const report::Run& run, const AnalyzeOptions& opti
 // run.json knows beside them.
 int AnalyzeSpans(std::vector<std::string> files, std::string name, const AnalyzeOptions& options,
                  const std::optional<report::SpansOnly>& collected) {
-  return AnalyzeForeign(
-      {.paths = std::move(files),
-       .name = std::move(name),
-       .collected = collected,
-       .presentation = {.json = options.json, .per_hop = options.per_hop, .waterfall = options.waterfall},
-       .csv = options.csv,
-       .join_message_ids = options.join_message_ids,
-       .trace = options.trace,
-       .out = options.out,
-       .streams = options.streams});
+  return AnalyzeForeign({.paths = std::move(files),
+                         .name = std::move(name),
+                         .collected = collected,
+                         .presentation = {.json = options.json,
+                                          .per_hop = options.per_hop,
+                                          .waterfall = options.waterfall,
+                                          .report = options.report},
+                         .thresholds = options.thresholds,
+                         .csv = options.csv,
+                         .join_message_ids = options.join_message_ids,
+                         .trace = options.trace,
+                         .out = options.out,
+                         .streams = options.streams});
 }
 
 // Of a run with a plan these say nothing, or not the same.
@@ -143,7 +151,7 @@ int AnalyzeFolder(const std::string& path, const AnalyzeOptions& options) {
   absl::StatusOr<Traces> traces = ReadTraces(spans_file, spans);
   if (!traces.ok()) return Fail(kBadConfiguration, MessageOf(traces.status()));
   AddPaths(*traces, *run);
-  return Print(*run, options);
+  return Print(*std::move(run), options);
 }
 
 std::string NameOf(const std::vector<std::string>& paths) {
@@ -193,6 +201,9 @@ void AddAnalyze(CLI::App& app, Commands& commands) {
   command->add_option("--waterfall", options->waterfall, "the arm whose median message is drawn");
   command->add_option("--trace", options->trace, "take one trace apart: which span gave which instant");
   command->add_option("--out", options->out, "write a run folder, for reports and comparisons");
+  command->add_option("--report", options->report, "write the page here, one HTML file");
+  command->add_option("--threshold", options->thresholds,
+                      "a promise, judged on its interval; exit code 11 if broken, 12 if undecided");
   command->add_option("--streams", options->streams, "streams that each exactly-once subscription has open")
       ->check(CLI::Range(1, 10'000));
   command->add_flag("--join-message-ids", options->join_message_ids,

@@ -7,9 +7,11 @@
 #include "cli/commands.h"
 #include "cli/exit_codes.h"
 #include "cli/folder.h"
+#include "cli/run_files.h"
 #include "cli/setup.h"
 #include "formats/analysis_json.h"
 #include "formats/otlp_json.h"
+#include "formats/paths_file.h"
 #include "formats/run_folder.h"
 #include "formats/run_json.h"
 #include "formats/span_builder.h"
@@ -128,17 +130,24 @@ int PrintTrace(const ForeignOptions& options, const Analysis& analysis) {
   return kOk;
 }
 
-absl::Status Save(const ForeignOptions& options, Analysis& analysis, const std::string& json) {
+absl::Status Save(const ForeignOptions& options, Analysis& analysis, const report::Summary& summary,
+                  const std::string& json) {
   absl::StatusOr<formats::RunFolder> folder = formats::RunFolder::Create(options.out);
   if (!folder.ok()) return folder.status();
   absl::Status status = absl::OkStatus();
   analysis.set.ForEachTrace([&](std::span<const trace::Span> spans) {
     std::string line;
     formats::AppendOtlpLine(spans, line);
-    if (status.ok()) status = folder->Append("spans.otlp.jsonl", line);
+    if (status.ok()) status = folder->Append(formats::kSpansFile, line);
   });
-  if (status.ok()) status = folder->Append("run.json", formats::WriteRunJson(analysis.run, ReadMachine()));
-  if (status.ok()) status = folder->Append("summary.json", json);
+  const formats::Machine machine = ReadMachine();
+  const auto add = [&](std::string_view file, const std::string& text) {
+    if (status.ok()) status = folder->Append(file, text);
+  };
+  add("run.json", formats::WriteRunJson(analysis.run, machine));
+  add("summary.json", json);
+  add(kReportFile, PageOf(BaseName(options.out), analysis.run, summary, machine));
+  if (MessagesOf(analysis.run) <= formats::kPathsMax) add(formats::kPathsFile, formats::WritePaths(analysis.run));
   if (!status.ok()) return status;
   absl::StatusOr<std::vector<std::pair<std::string, uint64_t>>> files = folder->Commit();
   return files.status();
@@ -180,22 +189,29 @@ int AnalyzeForeign(const ForeignOptions& options) {
   }
   std::vector<std::string> arms;
   for (const report::ArmRun& arm : analysis.run.arms) arms.push_back(arm.name);
-  if (absl::Status status = CheckWaterfall(options.presentation.waterfall, arms); !status.ok()) {
-    return Fail(kBadConfiguration, MessageOf(status));
-  }
+  absl::Status fits = CheckWaterfall(options.presentation.waterfall, arms);
+  if (fits.ok()) fits = CheckThresholds(options.thresholds, arms);
+  if (!fits.ok()) return Fail(kBadConfiguration, MessageOf(fits));
+  analysis.run.configuration.thresholds = options.thresholds;
   const report::Summary summary = report::Summarize(analysis.run);
   const std::string json =
       formats::SummaryJson(summary, formats::AnalysisJson(analysis.foreign, analysis.sources, options.streams));
   if (!options.out.empty()) {
-    if (absl::Status status = Save(options, analysis, json); !status.ok())
+    if (absl::Status status = Save(options, analysis, summary, json); !status.ok())
       return Fail(kOutputUnwritable, MessageOf(status));
   }
   if (options.csv) {
     PutOut(formats::DeliveriesCsv(analysis.foreign));
   } else {
-    PutOut(options.presentation.json ? json : AllText(options, analysis, summary));
+    PutOut(options.presentation.json ? json : AllText(options, analysis, summary) + RenderJudgements(summary));
   }
-  return analysis.partial ? kPartial : kOk;
+  if (!options.presentation.report.empty()) {
+    const std::string page = PageOf(options.name, analysis.run, summary, std::nullopt);
+    if (absl::Status status = WriteReport(options.presentation, page); !status.ok()) {
+      return Fail(kOutputUnwritable, MessageOf(status));
+    }
+  }
+  return analysis.partial ? kPartial : ThresholdCode(summary);
 }
 
 }  // namespace hopgap::cli

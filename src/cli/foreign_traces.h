@@ -18,6 +18,7 @@ struct ForeignOptions {
   std::string name;                                 // of all of them, for people
   std::optional<report::SpansOnly> collected = {};  // what a folder's run.json knows beside its spans
   Presentation presentation = {};
+  std::vector<std::string> thresholds = {};
   bool csv = false, join_message_ids = false;
   std::string trace = {}, out = {};
   std::optional<int> streams = {};

@@ -9,6 +9,7 @@
 #include "base/text.h"
 #include "cli/target_flags.h"
 #include "lab/schedule.h"
+#include "report/threshold.h"
 
 namespace hopgap::cli {
 namespace {
@@ -118,7 +119,8 @@ struct RunFlags::Raw {
   std::string rate = "1", messages, duration, hops = "3", work = "200ms", streams = "4";
   std::string max_outstanding = "1000", client = "go", publish = "await", drain = "30s";
   std::string policy = "eager", target, profile = "cloud-replay", preset, seed, spans = "auto", out;
-  std::string waterfall, ring_events = "4000000";
+  std::string waterfall, report, ring_events = "4000000";
+  std::vector<std::string> thresholds;
   std::vector<std::string> arms, plants;
   std::string prefix;
   bool dry_run = false;
@@ -205,6 +207,12 @@ RunFlags::RunFlags(CLI::App& app, bool simulated) : raw_(std::make_shared<Raw>()
   app.add_flag("--json", raw.json, "print one JSON document (docs/json.md) and nothing else")->group(output);
   app.add_flag("--per-hop", raw.per_hop, "tables per hop as well")->group(output);
   app.add_option("--waterfall", raw.waterfall, "the arm whose median message is drawn")->group(output);
+  app.add_option("--report", raw.report, "one more place for report.html, which the run folder holds anyway")
+      ->group(output);
+  app.add_option("--threshold", raw.thresholds,
+                 "a promise, judged on its interval, for example 'eos.until_handled.p95<50ms' or\n"
+                 "'ratio(eos,std).until_handled.p50<2.5'; broken: exit code 11, undecided: 12")
+      ->group(output);
   app.add_flag("--quiet", raw.quiet, "no progress, only results")->group(output);
   app.add_option("--plant", raw.plants, "")->group("");
 }
@@ -314,6 +322,11 @@ absl::Status RunFlags::Raw::FinishRest(RunOptions& options) const {
   options.quiet = quiet;
   options.per_hop = per_hop;
   options.waterfall = waterfall;
+  options.report = report;
+  for (const std::string& text : thresholds) {
+    if (absl::Status status = report::ParseThreshold(text).status(); !status.ok()) return status;
+  }
+  options.thresholds = thresholds;
   return absl::OkStatus();
 }
 

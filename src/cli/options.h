@@ -72,6 +72,8 @@ struct RunOptions {
   bool processes = false;
   bool json = false, quiet = false, per_hop = false;
   std::string waterfall;  // arm; empty: the report chooses
+  std::string report;     // one more copy of report.html; empty: none
+  std::vector<std::string> thresholds;
   uint64_t ring_events = 4'000'000;
   Plants plants;
   bool simulated = false;

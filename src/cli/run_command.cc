@@ -174,8 +174,9 @@ int RunCommand(RunOptions options) {
   run.clock_drift = result->clock_drift;
   run.arms = ArmRuns(result->outcome);
   printer.Finish(run, result->last_progress);
-  const int code = FinishRun(std::move(run), *folder,
-                             {.json = options.json, .per_hop = options.per_hop, .waterfall = options.waterfall});
+  const int code = FinishRun(
+      std::move(run), *folder,
+      {.json = options.json, .per_hop = options.per_hop, .waterfall = options.waterfall, .report = options.report});
   return Ended(code, *result);
 }
 

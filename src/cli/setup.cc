@@ -9,6 +9,7 @@
 #include "base/text.h"
 #include "formats/profile_file.h"
 #include "lab/schedule.h"
+#include "report/threshold.h"
 
 namespace hopgap::cli {
 namespace {
@@ -133,6 +134,15 @@ absl::Status CheckWaterfall(const std::string& arm, const std::vector<std::strin
       StrCat("--waterfall ", arm, ": no such arm; use one of ", absl::StrJoin(arms, ", ")));
 }
 
+absl::Status CheckThresholds(const std::vector<std::string>& thresholds, const std::vector<std::string>& arms) {
+  for (const std::string& text : thresholds) {
+    const absl::StatusOr<report::Threshold> threshold = report::ParseThreshold(text);
+    if (!threshold.ok()) return threshold.status();
+    if (absl::Status status = report::CheckThreshold(*threshold, arms); !status.ok()) return status;
+  }
+  return absl::OkStatus();
+}
+
 EventEstimate EstimateEvents(const lab::Options& options) {
   const uint64_t hops = options.slots * options.arms.size() * static_cast<uint64_t>(options.hops);
   const auto extensions = static_cast<uint64_t>(options.work / kExtensionPeriod);
@@ -170,6 +180,8 @@ absl::StatusOr<Setup> MakeSetup(const RunOptions& options) {
   DescribeProfile(*profile, setup.configuration);
   for (const lab::ArmSpec& arm : setup.lab.arms) setup.arm_names.push_back(arm.name);
   if (absl::Status status = CheckWaterfall(options.waterfall, setup.arm_names); !status.ok()) return status;
+  if (absl::Status status = CheckThresholds(options.thresholds, setup.arm_names); !status.ok()) return status;
+  setup.configuration.thresholds = options.thresholds;
   setup.configuration.profile_is_builtin_replay = options.profile == "cloud-replay" && options.hops == 3;
   return setup;
 }

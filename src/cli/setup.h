@@ -35,6 +35,9 @@ HashKey RandomKey();
 // InvalidArgument, listing the arms, for a --waterfall that names none of them.
 absl::Status CheckWaterfall(const std::string& arm, const std::vector<std::string>& arms);
 
+// InvalidArgument for a threshold that is none, or on an arm that is none of these.
+absl::Status CheckThresholds(const std::vector<std::string>& thresholds, const std::vector<std::string>& arms);
+
 // Events that a run records at most, on the clients' and on the broker's side.
 struct EventEstimate {
   uint64_t client = 0, broker = 0;

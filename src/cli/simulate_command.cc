@@ -70,8 +70,9 @@ int SimulateCommand(const RunOptions& options) {
   run.ended_early = result->outcome.ended_early;
   run.ended_early_why = result->outcome.ended_early_why;
   run.arms = ArmRuns(result->outcome);
-  return FinishRun(std::move(run), *folder,
-                   {.json = options.json, .per_hop = options.per_hop, .waterfall = options.waterfall});
+  return FinishRun(
+      std::move(run), *folder,
+      {.json = options.json, .per_hop = options.per_hop, .waterfall = options.waterfall, .report = options.report});
 }
 
 }  // namespace

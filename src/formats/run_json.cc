@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/text.h"
+#include "report/threshold.h"
 
 namespace hopgap::formats {
 namespace {
@@ -38,6 +39,7 @@ Json ConfigurationJson(const report::Configuration& c) {
           {"processes", c.processes},
           {"preset", c.preset},
           {"warm_up_ns", c.warm_up.count()},
+          {"thresholds", c.thresholds},
           {"spans_of", c.spans_of},
           {"spans_total", c.spans_total}};
 }
@@ -99,6 +101,7 @@ void ReadConfiguration(const Json& json, report::Configuration& c) {
   c.processes = json.value("processes", false);  // absent in runs of 0.1 and before
   json.at("preset").get_to(c.preset);
   c.warm_up = Duration{json.at("warm_up_ns").get<int64_t>()};
+  c.thresholds = json.value("thresholds", std::vector<std::string>());  // likewise
   json.at("spans_of").get_to(c.spans_of);
   json.at("spans_total").get_to(c.spans_total);
 }
@@ -122,6 +125,18 @@ report::ArmRun ReadArm(const Json& json) {
   json.at("verdict").at("reasons").get_to(arm.verdict.reasons);
   if (json.contains("saturated_at_per_second")) arm.saturated_at = json.at("saturated_at_per_second").get<double>();
   return arm;
+}
+
+// Thresholds were checked when they were given; a file that somebody changed is checked again.
+absl::Status CheckThresholds(const report::Run& run, std::string_view origin) {
+  std::vector<std::string> arms;
+  for (const report::ArmRun& arm : run.arms) arms.push_back(arm.name);
+  for (const std::string& text : run.configuration.thresholds) {
+    const absl::StatusOr<report::Threshold> threshold = report::ParseThreshold(text);
+    absl::Status status = threshold.ok() ? report::CheckThreshold(*threshold, arms) : threshold.status();
+    if (!status.ok()) return absl::InvalidArgumentError(StrCat(origin, ": ", MessageOf(status)));
+  }
+  return absl::OkStatus();
 }
 
 }  // namespace
@@ -170,7 +185,25 @@ absl::StatusOr<report::Run> ReadRunJson(std::string_view text, std::string_view 
     outcome.at("ended_early_why").get_to(run.ended_early_why);
     run.loop_stall_max = Duration{outcome.at("loop_stall_max_ns").get<int64_t>()};
     run.clock_drift = Duration{outcome.at("clock_drift_ns").get<int64_t>()};
+    if (absl::Status status = CheckThresholds(run, origin); !status.ok()) return status;
     return run;
+  } catch (const Json::exception& error) {
+    return absl::InvalidArgumentError(StrCat(origin, ": ", std::string_view(error.what())));
+  }
+}
+
+absl::StatusOr<Machine> ReadRunMachine(std::string_view text, std::string_view origin) {
+  try {
+    const Json json = Json::parse(text);
+    const Json& from = json.at("machine");
+    Machine machine;
+    from.at("system").get_to(machine.system);
+    from.at("cpu").get_to(machine.cpu);
+    from.at("cpus").get_to(machine.cpus);
+    from.at("memory_bytes").get_to(machine.memory_bytes);
+    from.at("started").get_to(machine.started);
+    from.at("command_line").get_to(machine.command_line);
+    return machine;
   } catch (const Json::exception& error) {
     return absl::InvalidArgumentError(StrCat(origin, ": ", std::string_view(error.what())));
   }

@@ -30,4 +30,7 @@ std::string WriteRunJson(const report::Run& run, const Machine& machine);
 // that WriteRunJson() did not write; a newer schema is refused by its number.
 absl::StatusOr<report::Run> ReadRunJson(std::string_view text, std::string_view origin);
 
+// The machine that a run.json names. InvalidArgument likewise.
+absl::StatusOr<Machine> ReadRunMachine(std::string_view text, std::string_view origin);
+
 }  // namespace hopgap::formats

@@ -5,6 +5,7 @@
 #include <optional>
 #include <utility>
 
+#include "formats/page_json.h"
 #include "report/limits.h"
 #include "stats/sample.h"
 
@@ -87,6 +88,7 @@ Json ConfigurationJson(const report::Configuration& c, Duration work) {
           {"processes", c.processes},
           {"preset", NullIfEmpty(c.preset)},
           {"warm_up_ms", Ms(c.warm_up)},
+          {"thresholds", c.thresholds},
           {"spans_of", c.spans_of},
           {"spans_total", c.spans_total}};
 }
@@ -281,6 +283,7 @@ std::string SummaryJson(const report::Summary& summary, std::string_view analysi
                    {"spans_only", SpansOnlyJson(summary.spans_only)},
                    {"configuration", std::move(configuration)},
                    {"verdict", std::move(verdict)},
+                   {"thresholds", ListJson(summary.judgements, JudgementToJson)},
                    {"arms", ListJson(summary.arms,
                                      [&](const ArmSummary& arm) {
                                        Json json = ArmJson(arm, summary.spans_only.has_value());

@@ -74,14 +74,12 @@ Difference CompareStage(const std::map<uint64_t, Pair>& by_slot, const Sides& si
 
 void SetDifferences(const std::vector<Paths>& paths, Summary& summary) {
   if (summary.spans_only && !summary.spans_only->paired) return;
-  const Configuration& c = summary.configuration;
-  const bool sampled = c.spans_of < c.spans_total;
   for (size_t i = 0; i < summary.arms.size(); ++i) {
     const ArmSummary& arm = summary.arms[i];
     const ArmSummary* baseline = summary.Baseline(arm.run.group);
     if (baseline == &arm) continue;
     const auto b = static_cast<size_t>(baseline - summary.arms.data());
-    const Sides sides{arm, *baseline, sampled};
+    const Sides sides{arm, *baseline, summary.is_sample};
     const std::map<uint64_t, Pair> by_slot = PairBySlot(paths[i], paths[b]);
     summary.differences.push_back(CompareWhole(by_slot, sides, "until_handled", Handled));
     summary.differences.push_back(CompareWhole(by_slot, sides, "until_acked", Acked));

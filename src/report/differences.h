@@ -2,13 +2,10 @@
 
 #include <vector>
 
+#include "report/arm_paths.h"
 #include "report/summary.h"
-#include "trace/path.h"
 
 namespace hopgap::report {
-
-// The paths of one arm that count, by slot; the run outlives them.
-using Paths = std::vector<const trace::Path*>;
 
 // Fills `differences`: every arm against its group's baseline, paired by slot,
 // for each stage and both wholes. In a whole a message that one arm sent and

@@ -124,7 +124,7 @@ std::string CountsNote(const Summary& summary) {
     }
   }
   const Configuration& c = summary.configuration;
-  if (c.spans_of < c.spans_total) {
+  if (summary.is_sample) {
     out += Note(
         StrCat("spans of ", c.spans_of, " of ", Counted(c.spans_total, "message"), " only: every figure is of those"));
   }

@@ -66,6 +66,7 @@ struct Configuration {
   bool stratified = false;
   std::string preset;                      // or empty
   Duration warm_up{0};                     // left out of the statistics by rule
+  std::vector<std::string> thresholds;     // promises it is held to (threshold.h), as given and checked
   uint64_t spans_of = 0, spans_total = 0;  // n of N messages have spans (analyze of a sample)
 };
 

@@ -1,6 +1,8 @@
 #pragma once
 
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "report/summary.h"
 #include "report/text.h"
@@ -17,6 +19,15 @@ std::string PerHopText(const Summary& summary);
 std::string WaterfallText(const Summary& summary, const TextOptions& options);
 std::string WordsText(const Summary& summary, const TextOptions& options);
 std::string NextText(const Summary& summary);
+
+// What the run says in words, a paragraph each.
+std::vector<std::string> Paragraphs(const Summary& summary);
+// "Here", "In the replay".
+std::string WhereOf(std::string_view group);
+// What a stage's part of a difference is made of, the largest origin named.
+std::string OriginOf(const Difference& d, trace::Stage stage, bool spans_only);
+// Why the stage is long in this arm, where the parts say so: ", the handler waiting for its lease", or empty.
+std::string CauseOf(const ArmSummary& arm, trace::Stage stage);
 
 // "eos" for "replay.eos".
 std::string ShortName(const ArmRun& arm);

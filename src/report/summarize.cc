@@ -1,7 +1,7 @@
 #include <algorithm>
-#include <tuple>
 #include <utility>
 
+#include "report/arm_paths.h"
 #include "report/differences.h"
 #include "report/placements.h"
 #include "report/summary.h"
@@ -15,44 +15,7 @@ using trace::Stage;
 
 Stage StageAt(int i) { return static_cast<Stage>(i); }
 
-WallTime HandledAt(const Path& path) { return path.scheduled + path.until_handled; }
-
-bool InWarmUp(const Path& path, const Configuration& c) {
-  if (c.warm_up <= Duration{0} || c.rate_per_second <= 0) return false;
-  const double seconds = static_cast<double>(path.slot) / c.rate_per_second;
-  return seconds * 1e9 < static_cast<double>(c.warm_up.count());
-}
-
-// By slot, one path per message (the one handled first), without the warm-up.
-Paths CountedPaths(const ArmRun& arm, const Configuration& c, uint64_t& warm_up) {
-  Paths paths;
-  for (const Path& path : arm.paths) paths.push_back(&path);
-  std::stable_sort(paths.begin(), paths.end(), [](const Path* a, const Path* b) {
-    return std::tuple(a->slot, a->trace_hi, a->trace_lo, HandledAt(*a)) <
-           std::tuple(b->slot, b->trace_hi, b->trace_lo, HandledAt(*b));
-  });
-  const auto same = [](const Path* a, const Path* b) {
-    return a->slot == b->slot && a->trace_hi == b->trace_hi && a->trace_lo == b->trace_lo;
-  };
-  paths.erase(std::unique(paths.begin(), paths.end(), same), paths.end());
-  const size_t before = paths.size();
-  std::erase_if(paths, [&c](const Path* path) { return InWarmUp(*path, c); });
-  warm_up = before - paths.size();
-  return paths;
-}
-
-// With spans of only n of N messages the unfinished ones are thinned alike,
-// rounded up: a run that lost one may not look whole.
-uint64_t Unfinished(const ArmRun& arm, const Run& run) {
-  if (run.ended_early || arm.sent <= arm.completed) return 0;
-  const uint64_t missing = arm.sent - arm.completed;
-  const Configuration& c = run.configuration;
-  if (c.spans_of == 0 || c.spans_of >= c.spans_total) return missing;
-  return (missing * c.spans_of + c.spans_total - 1) / c.spans_total;
-}
-
-EndToEnd MakeEndToEnd(std::vector<int64_t> values, uint64_t unfinished) {
-  const stats::Sample sample(std::move(values), unfinished);
+EndToEnd MakeEndToEnd(const stats::Sample& sample) {
   EndToEnd out;
   out.n = sample.n();
   out.unfinished = sample.infinite();
@@ -64,18 +27,10 @@ EndToEnd MakeEndToEnd(std::vector<int64_t> values, uint64_t unfinished) {
   return out;
 }
 
-// Of spans alone nobody knows whether an ack that is not there ever came.
-void SetEndToEnd(const Paths& paths, Duration work, bool spans_only, ArmSummary& out) {
-  std::vector<int64_t> handled, acked;
-  for (const Path* path : paths) {
-    handled.push_back((path->until_handled - work).count());
-    if (path->until_acked || !spans_only) {
-      acked.push_back(path->until_acked ? (*path->until_acked - work).count() : stats::kInfinite);
-    }
-    out.handled += path->until_handled;
-  }
-  out.until_handled = MakeEndToEnd(std::move(handled), out.unfinished);
-  out.until_acked = MakeEndToEnd(std::move(acked), out.unfinished);
+void SetEndToEnd(const ArmPaths& counted, Duration work, ArmSummary& out) {
+  for (const Path* path : counted.paths) out.handled += path->until_handled;
+  out.until_handled = MakeEndToEnd(SampleOf(counted, {Metric::Kind::kUntilHandled}, work));
+  out.until_acked = MakeEndToEnd(SampleOf(counted, {Metric::Kind::kUntilAcked}, work));
 }
 
 void SetQuantiles(std::vector<int64_t> lengths, StageSummary& out) {
@@ -189,15 +144,16 @@ ArmRun WithoutPaths(const ArmRun& arm) {
   return out;
 }
 
-ArmSummary SummarizeArm(const ArmRun& arm, const Paths& paths, uint64_t warm_up, const Run& run) {
+ArmSummary SummarizeArm(const ArmRun& arm, const ArmPaths& counted, const Run& run) {
+  const Paths& paths = counted.paths;
   ArmSummary out;
   out.run = WithoutPaths(arm);
   const std::string prefix = arm.group + ".";
   out.label = arm.name.starts_with(prefix) ? arm.name.substr(prefix.size()) : arm.name;
   out.n = paths.size();
-  out.warm_up = warm_up;
-  out.unfinished = Unfinished(arm, run);
-  SetEndToEnd(paths, run.configuration.work * run.configuration.hops, run.spans_only.has_value(), out);
+  out.warm_up = counted.warm_up;
+  out.unfinished = counted.unfinished;
+  SetEndToEnd(counted, run.configuration.work * run.configuration.hops, out);
   SetStages(paths, out);
   for (const Path* path : paths) {
     for (size_t i = 0; i < trace::kStages; ++i) {
@@ -222,6 +178,16 @@ void SetVerdict(const Run& run, Summary& out) {
   }
 }
 
+// A threshold on an arm that a run read from spans turns out not to have is not judged.
+void SetJudgements(const Run& run, Summary& out) {
+  std::vector<std::string> arms;
+  for (const ArmRun& arm : run.arms) arms.push_back(arm.name);
+  for (const std::string& text : run.configuration.thresholds) {
+    const absl::StatusOr<Threshold> threshold = ParseThreshold(text);
+    if (threshold.ok() && CheckThreshold(*threshold, arms).ok()) out.judgements.push_back(Judge(*threshold, run));
+  }
+}
+
 }  // namespace
 
 Summary Summarize(const Run& run) {
@@ -237,17 +203,19 @@ Summary Summarize(const Run& run) {
   out.saved_to = run.saved_to;
   out.saved_files = run.saved_files;
   out.spans_only = run.spans_only;
+  out.is_sample = IsSample(run);
   SetVerdict(run, out);
   std::vector<Paths> paths;
   for (const ArmRun& arm : run.arms) {
-    uint64_t warm_up = 0;
-    paths.push_back(CountedPaths(arm, run.configuration, warm_up));
-    out.arms.push_back(SummarizeArm(arm, paths.back(), warm_up, run));
+    ArmPaths counted = Count(arm, run);
+    out.arms.push_back(SummarizeArm(arm, counted, run));
+    paths.push_back(std::move(counted.paths));
     const bool known = std::find(out.groups.begin(), out.groups.end(), arm.group) != out.groups.end();
     if (!known) out.groups.push_back(arm.group);
   }
   SetDifferences(paths, out);
   SetPlacements(paths, out);
+  SetJudgements(run, out);
   return out;
 }
 

@@ -10,6 +10,7 @@
 
 #include "base/time.h"
 #include "report/run.h"
+#include "report/threshold.h"
 #include "stats/compare.h"
 #include "stats/interval.h"
 #include "trace/path.h"
@@ -108,8 +109,9 @@ struct Summary {
   std::vector<std::string> groups;      // in printing order
   std::vector<Difference> differences;  // by arm, then by stage
   std::vector<Placement> placements;
-  std::string no_placements_why;  // the figures could apply, but do not
-  Verdict verdict;                // reasons carry the arm's name
+  std::string no_placements_why;      // the figures could apply, but do not
+  Verdict verdict;                    // reasons carry the arm's name
+  std::vector<Judgement> judgements;  // of the configured thresholds
   Duration elapsed{0};
   bool ended_early = false;
   std::string ended_early_why;
@@ -117,6 +119,7 @@ struct Summary {
   std::string saved_to;
   std::vector<std::pair<std::string, uint64_t>> saved_files;
   std::optional<SpansOnly> spans_only;
+  bool is_sample = false;  // of spans_of of spans_total messages
 
   // Whether there is a send lateness at all.
   bool due_times() const { return !spans_only || spans_only->due_times; }

@@ -21,39 +21,6 @@ double WholeOf(const ArmSummary& arm, Duration work) {
   return MeanOf(arm.handled - work * static_cast<int64_t>(arm.n), arm.n);
 }
 
-std::string Where(std::string_view group) {
-  if (group == "here") return "Here";
-  return StrCat("In the ", group);
-}
-
-// What a stage's part of a difference is made of, the largest origin named.
-std::string OriginOf(const Difference& d, Stage stage, bool spans_only) {
-  const auto n = static_cast<double>(d.pairs.mean_n);
-  const double added = static_cast<double>(d.added.count()) / n;
-  const double waited = static_cast<double>(d.waited.count()) / n;
-  const double machine = static_cast<double>(d.pairs.mean_sum) / n - added - waited;
-  const double most = std::max({std::fabs(added), std::fabs(waited), std::fabs(machine)});
-  std::string_view meaning = spans_only ? "the machines, the network or the service" : "the machine itself";
-  if (most == std::fabs(added)) {
-    // The wait for a lease is explained by the client; slow delivery by nothing we have.
-    meaning = stage == Stage::kDeliveryGap ? "put in, and nothing here explains it" : "its delays were put in";
-  } else if (most == std::fabs(waited)) {
-    meaning = "held back by rule or queue";
-  }
-  return StrCat(meaning, ": ", Millis(added), " added, ", Millis(waited), " waited, ", Millis(machine), " machine");
-}
-
-// Why the stage is long in this arm, where the parts say so.
-std::string CauseOf(const ArmSummary& arm, Stage stage) {
-  if (stage == Stage::kDeliveryGap) return ", slower delivery";
-  if (stage != Stage::kDispatchGap) return "";
-  const Duration all = arm.stages[static_cast<size_t>(stage)].total;
-  if (arm.dispatch.lease_wait * 2 > all) return ", the handler waiting for its lease";
-  if (arm.dispatch.flow_control * 2 > all) return ", the client's flow control";
-  if (arm.dispatch.scheduler * 2 > all) return ", waiting for a free handler";
-  return "";
-}
-
 // "the dispatch gap carries 1232 ms (76 %), ...; the delivery gap ...".
 std::string Carriers(const Summary& summary, const ArmSummary& arm) {
   const Difference& whole = *summary.Find(arm.run.name, "until_handled");
@@ -94,12 +61,12 @@ std::string DifferenceText(const Summary& summary, const ArmSummary& arm) {
                                                                      : SignedMillis(static_cast<double>(median.value)),
                                      " ms ", IntervalText(median));
   if (d.pairs.sign() == Sign::kUnresolved) {
-    return StrCat(Where(d.group), " no difference between ", arm.label, " and ", base, " can be resolved: ", support,
+    return StrCat(WhereOf(d.group), " no difference between ", arm.label, " and ", base, " can be resolved: ", support,
                   ".");
   }
   const bool slower = d.pairs.sign() == Sign::kSlower;
   std::string out =
-      StrCat(Where(d.group), " ", arm.label, " is ", slower ? "slower" : "faster", " than ", base, ": ", support);
+      StrCat(WhereOf(d.group), " ", arm.label, " is ", slower ? "slower" : "faster", " than ", base, ": ", support);
   if (!stats::IsInfinite(median.value) && summary.configuration.hops > 1) {
     out += StrCat(", ", SignedMillis(static_cast<double>(median.value) / summary.configuration.hops), " ms a hop");
   }
@@ -216,7 +183,40 @@ bool AnyQueued(const Summary& summary) {
 
 }  // namespace
 
-std::string WordsText(const Summary& summary, const TextOptions& options) {
+std::string WhereOf(std::string_view group) {
+  if (group == "here") return "Here";
+  return StrCat("In the ", group);
+}
+
+// What a stage's part of a difference is made of, the largest origin named.
+std::string OriginOf(const Difference& d, Stage stage, bool spans_only) {
+  const auto n = static_cast<double>(d.pairs.mean_n);
+  const double added = static_cast<double>(d.added.count()) / n;
+  const double waited = static_cast<double>(d.waited.count()) / n;
+  const double machine = static_cast<double>(d.pairs.mean_sum) / n - added - waited;
+  const double most = std::max({std::fabs(added), std::fabs(waited), std::fabs(machine)});
+  std::string_view meaning = spans_only ? "the machines, the network or the service" : "the machine itself";
+  if (most == std::fabs(added)) {
+    // The wait for a lease is explained by the client; slow delivery by nothing we have.
+    meaning = stage == Stage::kDeliveryGap ? "put in, and nothing here explains it" : "its delays were put in";
+  } else if (most == std::fabs(waited)) {
+    meaning = "held back by rule or queue";
+  }
+  return StrCat(meaning, ": ", Millis(added), " added, ", Millis(waited), " waited, ", Millis(machine), " machine");
+}
+
+// Why the stage is long in this arm, where the parts say so.
+std::string CauseOf(const ArmSummary& arm, Stage stage) {
+  if (stage == Stage::kDeliveryGap) return ", slower delivery";
+  if (stage != Stage::kDispatchGap) return "";
+  const Duration all = arm.stages[static_cast<size_t>(stage)].total;
+  if (arm.dispatch.lease_wait * 2 > all) return ", the handler waiting for its lease";
+  if (arm.dispatch.flow_control * 2 > all) return ", the client's flow control";
+  if (arm.dispatch.scheduler * 2 > all) return ", waiting for a free handler";
+  return "";
+}
+
+std::vector<std::string> Paragraphs(const Summary& summary) {
   std::vector<Sentences> paragraphs(1);
   AddReservations(summary, paragraphs[0]);
   if (summary.arms.size() == 1) paragraphs[0].push_back("One arm alone: there is nothing to compare it with.");
@@ -227,12 +227,19 @@ std::string WordsText(const Summary& summary, const TextOptions& options) {
     batching_told = batching_told || !sentences.back().empty();
     AddGroup(summary, group, sentences);
   }
-  std::string out;
+  std::vector<std::string> out;
   for (const Sentences& sentences : paragraphs) {
     std::string text;
-    for (const std::string& sentence : sentences) text += sentence.empty() ? "" : " " + sentence;
-    if (text.empty()) continue;
-    out += Wrap(text, static_cast<size_t>(std::clamp(options.width, kWidthMin, kWidthMax)),
+    for (const std::string& sentence : sentences) text += StrCat(text.empty() || sentence.empty() ? "" : " ", sentence);
+    if (!text.empty()) out.push_back(text);
+  }
+  return out;
+}
+
+std::string WordsText(const Summary& summary, const TextOptions& options) {
+  std::string out;
+  for (const std::string& paragraph : Paragraphs(summary)) {
+    out += Wrap(paragraph, static_cast<size_t>(std::clamp(options.width, kWidthMin, kWidthMax)),
                 out.empty() ? "In words  " : "  ", "  ");
   }
   return out;

@@ -1,0 +1,87 @@
+#include "cli/run_files.h"
+
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+#include "base/text.h"
+#include "formats/paths_file.h"
+#include "report/threshold.h"
+
+namespace hopgap::cli {
+
+absl::StatusOr<std::string> ReadWhole(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  std::ostringstream text;
+  if (!file || !(text << file.rdbuf())) return absl::NotFoundError(StrCat(path, ": cannot be read"));
+  return std::move(text).str();
+}
+
+absl::Status WriteWhole(const std::string& path, std::string_view text) {
+  const std::string temporary = path + ".partial";
+  std::FILE* file = std::fopen(temporary.c_str(), "wb");
+  bool ok = file != nullptr && std::fwrite(text.data(), 1, text.size(), file) == text.size();
+  int error = errno;
+  if (file != nullptr && std::fclose(file) != 0) {
+    ok = false;
+    error = errno;
+  }
+  if (ok && std::rename(temporary.c_str(), path.c_str()) != 0) {
+    ok = false;
+    error = errno;
+  }
+  if (ok) return absl::OkStatus();
+  if (file != nullptr) std::remove(temporary.c_str());
+  return absl::UnavailableError(StrCat("cannot write '", path, "': ", std::strerror(error)));
+}
+
+std::string BaseName(const std::string& path) {
+  std::filesystem::path normal = std::filesystem::path(path).lexically_normal();
+  if (!normal.has_filename()) normal = normal.parent_path();
+  const std::string name = normal.filename().string();
+  return name.empty() || name == "." ? path : name;
+}
+
+uint64_t MessagesOf(const report::Run& run) {
+  uint64_t messages = 0;
+  for (const report::ArmRun& arm : run.arms) messages += arm.paths.size();
+  return messages;
+}
+
+std::string RenderJudgements(const report::Summary& summary) {
+  std::string out;
+  for (const report::Judgement& judgement : summary.judgements) out += report::RenderJudgement(judgement) + "\n";
+  return out;
+}
+
+absl::StatusOr<RunFiles> ReadRunFiles(const std::string& folder) {
+  const std::string run_file = StrCat(folder, "/run.json"), paths_file = StrCat(folder, "/", formats::kPathsFile);
+  absl::StatusOr<std::string> text = ReadWhole(run_file);
+  if (!text.ok()) {
+    return absl::NotFoundError(StrCat(MessageOf(text.status()), "; is '", folder, "' a folder that hopgap wrote?"));
+  }
+  absl::StatusOr<report::Run> run = formats::ReadRunJson(*text, run_file);
+  if (!run.ok()) return run.status();
+  absl::StatusOr<formats::Machine> machine = formats::ReadRunMachine(*text, run_file);
+  if (!machine.ok()) return machine.status();
+  if (run->spans_only) {
+    return absl::InvalidArgumentError(StrCat(folder,
+                                             ": was collected, so it has spans and no paths; the page of those: "
+                                             "hopgap analyze ",
+                                             folder, " --report FILE"));
+  }
+  absl::StatusOr<std::string> bytes = ReadWhole(paths_file);
+  if (!bytes.ok()) {
+    return absl::NotFoundError(StrCat(MessageOf(bytes.status()), " (runs of more than ", formats::kPathsMax,
+                                      " messages write none, nor did older versions); the page of its spans: hopgap "
+                                      "analyze ",
+                                      folder, " --report FILE"));
+  }
+  if (absl::Status status = formats::ReadPaths(*bytes, paths_file, *run); !status.ok()) return status;
+  return RunFiles{*std::move(run), *std::move(machine)};
+}
+
+}  // namespace hopgap::cli

@@ -1,0 +1,44 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "report/run.h"
+#include "stats/sample.h"
+#include "trace/path.h"
+
+namespace hopgap::report {
+
+// The paths of one arm that count, by slot; the run outlives them.
+using Paths = std::vector<const trace::Path*>;
+
+// What every figure of an arm is made of.
+struct ArmPaths {
+  Paths paths;                 // one a message (the one handled first), without the warm-up
+  uint64_t warm_up = 0;        // messages that the warm-up rule leaves out
+  uint64_t unfinished = 0;     // sent, not handled at the last hop: +infinity in both wholes
+  bool acks_may_lack = false;  // of spans alone nobody knows whether an ack that is not there ever came
+};
+ArmPaths Count(const ArmRun& arm, const Run& run);
+
+// Whether the run holds the paths of only some of its messages, as a run that is
+// read from spans of n of N does.
+bool IsSample(const Run& run);
+
+// What can be asked of a message: a whole, less the configured work of all
+// hops, or a stage summed over the hops.
+struct Metric {
+  enum class Kind : uint8_t { kUntilHandled, kUntilAcked, kStage };
+  Kind kind = Kind::kUntilHandled;
+  trace::Stage stage = trace::Stage::kSendLateness;  // of kStage
+
+  friend bool operator==(const Metric&, const Metric&) = default;
+};
+std::string MetricKey(const Metric& metric);                                    // "until_handled", "dispatch_gap"
+std::vector<Metric> AllMetrics();                                               // the wholes, then the stages
+int64_t ValueOf(const trace::Path& path, const Metric& metric, Duration work);  // may be stats::kInfinite
+stats::Sample SampleOf(const ArmPaths& counted, const Metric& metric, Duration work);
+
+}  // namespace hopgap::report
