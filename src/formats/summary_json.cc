@@ -25,11 +25,11 @@ Json Ms(double nanoseconds) {
   return whole == 0 ? 0.0 : whole / 1e6;  // no -0.0
 }
 Json Ms(Duration d) { return Ms(static_cast<double>(d.count())); }
-Json Ms(std::optional<Duration> d) { return d ? Ms(*d) : Json(nullptr); }
 Json MsOrNull(std::optional<int64_t> nanoseconds) {
   if (!nanoseconds || stats::IsInfinite(*nanoseconds)) return nullptr;
   return Ms(static_cast<double>(*nanoseconds));
 }
+Json ValueMs(const std::optional<Estimate>& e) { return e ? MsOrNull(e->value) : Json(nullptr); }
 Json Mean(Duration total, uint64_t n) {
   if (n == 0) return nullptr;
   return Ms(static_cast<double>(total.count()) / static_cast<double>(n));
@@ -112,8 +112,12 @@ Json EndToEndJson(const report::EndToEnd& e) {
 
 Json StageJson(const StageSummary& stage, uint64_t n) {
   return {{"mean", Mean(stage.total, n)},
-          {"p50", Ms(stage.p50)},
-          {"p95", Ms(stage.p95)},
+          {"p50", ValueMs(stage.p50)},
+          {"p50_low", stage.p50 ? MsOrNull(stage.p50->low) : Json(nullptr)},
+          {"p50_high", stage.p50 ? MsOrNull(stage.p50->high) : Json(nullptr)},
+          {"p95", ValueMs(stage.p95)},
+          {"p95_low", stage.p95 ? MsOrNull(stage.p95->low) : Json(nullptr)},
+          {"p95_high", stage.p95 ? MsOrNull(stage.p95->high) : Json(nullptr)},
           {"added_mean", Mean(stage.added, n)},
           {"waited_mean", Mean(stage.waited, n)},
           {"machine_mean", Mean(stage.machine(), n)}};

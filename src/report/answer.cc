@@ -17,12 +17,12 @@ std::string LowerFirst(std::string text) {
   return text;
 }
 
-std::string Ends(const stats::Estimate& e) {
+std::string Interval(const stats::Estimate& e) {
   const auto end = [](const std::optional<int64_t>& v, std::string_view none) {
     if (!v || stats::IsInfinite(*v)) return std::string(none);
     return SignedMillis(static_cast<double>(*v));
   };
-  return StrCat("[", end(e.low, "no lower limit"), ", ", end(e.high, "no upper limit"), "]");
+  return StrCat("95 % interval ", end(e.low, "without lower limit"), " to ", end(e.high, "no upper limit"), " ms");
 }
 
 // The arm that a group is about, with what it is compared with; nullptr: nothing.
@@ -36,23 +36,23 @@ const Difference* Comparison(const Summary& summary, const std::string& group) {
   return nullptr;
 }
 
-// "eos takes 1480 ms longer than std, [+1300, +1710] (median of 31 pairs; slower in 31)".
+// "eos takes 1480 ms longer than std (95 % interval +1300 to +1710 ms, median of 31 pairs, slower in 31 of them)".
 std::string Clause(const Summary& summary, const Difference& d) {
   const stats::Estimate& median = *d.pairs.median;
   const std::string arm = summary.Find(d.arm)->label, base = summary.Find(d.baseline)->label;
+  const bool faster = d.pairs.sign() == Sign::kFaster;
   const std::string support =
-      StrCat(Ends(median), " (median of ", Counted(d.pairs.n, "pair"), ", 95 % interval; slower in ", d.pairs.slower,
-             ", faster in ", d.pairs.faster, ")");
+      StrCat(" (", Interval(median), ", median of ", Counted(d.pairs.n, "pair"), ", ", faster ? "faster" : "slower",
+             " in ", faster ? d.pairs.faster : d.pairs.slower, " of them)");
   if (stats::IsInfinite(median.value)) {
     return StrCat("most messages of ", median.value > 0 ? arm : base, " never finished, those of ",
-                  median.value > 0 ? base : arm, " did ", support);
+                  median.value > 0 ? base : arm, " did", support);
   }
   const auto value = static_cast<double>(median.value);
   if (d.pairs.sign() == Sign::kUnresolved) {
-    return StrCat("no difference between ", arm, " and ", base, " is resolved: ", SignedMillis(value), " ms ", support);
+    return StrCat("no difference between ", arm, " and ", base, " is resolved: ", SignedMillis(value), " ms", support);
   }
-  return StrCat(arm, " takes ", Length(std::fabs(value)), value > 0 ? " longer" : " less", " than ", base, ", ",
-                support);
+  return StrCat(arm, " takes ", Length(std::fabs(value)), faster ? " less" : " longer", " than ", base, support);
 }
 
 // The path stage with the largest part in the difference.
@@ -80,7 +80,7 @@ std::string Blame(const Summary& summary, const Difference& whole) {
                            " ms of ", SignedMillis(static_cast<double>(whole.pairs.mean_sum) / n), " ms in the mean");
   if (share > 0 && share <= 1) out += StrCat(" (", Fixed(100 * share, 0), " %)");
   return StrCat(out, CauseOf(*summary.Find(whole.arm), *stage), "; ",
-                OriginOf(d, *stage, summary.spans_only.has_value()), ".");
+                OriginOf(d, *stage, summary.spans_only.has_value()), " (ms).");
 }
 
 // Of arms that nothing is compared with.
@@ -90,8 +90,8 @@ std::string Alone(const Summary& summary) {
     if (arm.n == 0 || !arm.until_handled.p50) continue;
     const stats::Estimate& p50 = *arm.until_handled.p50;
     const std::string value = stats::IsInfinite(p50.value) ? "no end" : Length(static_cast<double>(p50.value));
-    out += StrCat(out.empty() ? "" : "; ", arm.run.name, " takes ", value, " ", Ends(p50), " (median of ",
-                  Counted(arm.until_handled.n, "message"), ", 95 % interval)");
+    out += StrCat(out.empty() ? "" : "; ", arm.run.name, " takes ", value, " (", Interval(p50), ", median of ",
+                  Counted(arm.until_handled.n, "message"), ")");
   }
   if (out.empty()) return "Nothing completed: no figure can be given.";
   return StrCat(out, summary.spans_only ? ", its handlers' work included." : " beyond its handlers' work.");

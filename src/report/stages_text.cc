@@ -217,7 +217,7 @@ std::string PerHopText(const Summary& summary) {
       std::vector<std::string> cells;
       for (const auto& hop : arm.hops) {
         cells.push_back(Millis(MeanOf(hop[s].total, arm.n)));
-        cells.push_back(Millis(static_cast<double>(hop[s].p95->count())));
+        cells.push_back(Millis(static_cast<double>(hop[s].p95->value)));
       }
       const StageSummary& all = arm.stages[s];
       for (Duration total : {all.added, all.waited, all.machine()}) cells.push_back(Millis(MeanOf(total, arm.n)));

@@ -35,9 +35,8 @@ void SetEndToEnd(const ArmPaths& counted, Duration work, ArmSummary& out) {
 
 void SetQuantiles(std::vector<int64_t> lengths, StageSummary& out) {
   const stats::Sample sample(std::move(lengths));
-  if (sample.empty()) return;
-  out.p50 = Duration{sample.Quantile(stats::kP50)};
-  out.p95 = Duration{sample.Quantile(stats::kP95)};
+  out.p50 = stats::EstimateQuantile(sample, stats::kP50);
+  out.p95 = stats::EstimateQuantile(sample, stats::kP95);
 }
 
 // `of` gives the stage's time of one path: the sum, or one hop.

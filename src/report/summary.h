@@ -25,7 +25,7 @@ namespace hopgap::report {
 struct StageSummary {
   Duration total{0}, added{0}, waited{0};  // over the arm's n messages
   Duration machine() const { return total - added - waited; }
-  std::optional<Duration> p50, p95;  // unset when n == 0
+  std::optional<stats::Estimate> p50, p95;  // unset when n == 0
 };
 
 // End to end, less the configured work (hops x work). Unfinished messages are

@@ -58,15 +58,16 @@ export function distribution(arms, less, pick) {
     const series = [{ label: "time", value: (u, v) => (v === null ? "–" : axis(v)) }], data = [xs], bands = [];
     for (const arm of shown) {
       const style = armStyle(arm.index);
-      const line = xs.map((x) => shareAt(arm.curve, x));
-      series.push({ label: arm.label, stroke: style.color, width: 2, dash: style.dash, points: { show: false }, paths: uPlot.paths.stepped({ align: 1 }), value: (u, v) => (v === null ? "–" : percent(v)) });
+      // A curve and its band are drawn where the arm has messages, and not along the edges beside them.
+      const first = arm.curve.ms[0], last = arm.curve.ms[arm.curve.ms.length - 1];
+      const line = xs.map((x) => (x < first || x > last ? null : shareAt(arm.curve, x)));
+      series.push({ label: arm.label, stroke: color(style.name), width: 2, dash: style.dash, points: { show: false }, paths: uPlot.paths.stepped({ align: 1 }), value: (u, v) => (v === null ? "–" : percent(v)) });
       data.push(line);
       for (const sign of [1, -1]) {
         series.push({ label: `${arm.label} band`, stroke: "transparent", width: 0, points: { show: false }, paths: uPlot.paths.stepped({ align: 1 }), class: "band" });
-        data.push(line.map((p) => Math.min(1, Math.max(0, p + sign * arm.curve.band))));
+        data.push(line.map((p) => (p === null ? null : Math.min(1, Math.max(0, p + sign * arm.curve.band)))));
       }
-      const last = series.length - 1;
-      bands.push({ series: [last - 1, last], fill: withAlpha(style.color, 0.13) });
+      bands.push({ series: [series.length - 2, series.length - 1], fill: withAlpha(color(style.name), 0.16) });
     }
     return {
       data,
@@ -147,7 +148,7 @@ export function scatter(arms, less, pick) {
     const series = [{ label: "due after", value: (u, v) => (v === null ? "–" : `${v.toFixed(2)} s`) }];
     for (const arm of shown) {
       const style = armStyle(arm.index);
-      series.push({ label: arm.label, stroke: style.color, paths: () => null, points: { show: true, size: 7, fill: style.dash.length ? color("--card") : style.color, width: 2 }, value: (u, v) => (v === null || v === undefined ? "–" : length(v)) });
+      series.push({ label: arm.label, stroke: color(style.name), paths: () => null, points: { show: true, size: 7, fill: style.dash.length ? color("--card") : color(style.name), width: 2 }, value: (u, v) => (v === null || v === undefined ? "–" : length(v)) });
     }
     return { data, options: {
       height: 280, series,

@@ -1,5 +1,8 @@
 // Small builders: every text goes in as text, never as markup.
 
+let used = 0;
+const freshId = (prefix) => `${prefix}-${++used}`;
+
 function fill(node, attributes, children) {
   for (const [key, value] of Object.entries(attributes)) {
     if (value === null || value === undefined || value === false) continue;
@@ -17,31 +20,26 @@ export const h = (tag, attributes = {}, ...children) => fill(document.createElem
 export const s = (tag, attributes = {}, ...children) =>
   fill(document.createElementNS("http://www.w3.org/2000/svg", tag), attributes, children);
 
-// Columns: texts, or [text, class]. Rows: arrays of cells; the first is the row's header.
+// A cell of a class, where a plain one is a text, a node or a list of both.
+export const as = (name, content) => ({ name, content });
+
+// Rows are arrays of cells; the first is the row's header.
 export function table(caption, columns, rows, options = {}) {
   const cell = (tag, content, more) => {
-    const [value, name] = Array.isArray(content) ? content : [content, null];
-    return h(tag, { class: name, ...more }, value);
+    const own = content !== null && typeof content === "object" && "content" in content ? content : as(null, content);
+    return h(tag, { class: own.name, ...more }, own.content);
   };
-  return h(
-    "div",
-    { class: "scroll", tabindex: 0, role: "region", "aria-label": options.label ?? captionText(caption) },
-    h(
-      "table",
-      { class: options.class },
-      h("caption", {}, caption),
-      h("thead", {}, h("tr", {}, columns.map((c) => cell("th", c, { scope: "col" })))),
-      h("tbody", {}, rows.map((row) =>
-        h("tr", { class: row.class }, row.map((c, i) => (i === 0 ? cell("th", c, { scope: "row" }) : cell("td", c, {}))))))));
-}
-
-function captionText(caption) {
-  return typeof caption === "string" ? caption : caption.textContent ?? "table";
+  const id = freshId("caption");
+  return h("div", {},
+    h("p", { class: "caption", id }, caption),
+    h("div", { class: "scroll", tabindex: 0, role: "region", "aria-labelledby": id },
+      h("table", { class: options.class, "aria-labelledby": id },
+        h("thead", {}, h("tr", {}, columns.map((c) => cell("th", c, { scope: "col" })))),
+        h("tbody", {}, rows.map((row) =>
+          h("tr", { class: row.class }, row.map((c, i) => (i === 0 ? cell("th", c, { scope: "row" }) : cell("td", c, {})))))))));
 }
 
 export function details(summary, ...children) {
   return h("details", {}, h("summary", {}, summary), children);
 }
 
-let used = 0;
-export const freshId = (prefix) => `${prefix}-${++used}`;

@@ -1,5 +1,5 @@
 // The sections of a run's page, in the order in which a reader asks.
-import { h, s, table, details } from "./dom.js";
+import { h, s, as, table, details } from "./dom.js";
 import { stages, pathStages, fillOf, legend, armStyle } from "./stages.js";
 import { ms, signed, length, interval, percent, count, axis } from "./format.js";
 import { distribution, shiftFunction, scatter, heatMap, lateness } from "./charts.js";
@@ -16,6 +16,9 @@ export function lessOf(summary) {
 
 // ---- 1 ---------------------------------------------------------------------------------------------------------------
 
+// A number and its unit stay on one line.
+const together = (text) => text.replace(/([\d.]) (ms|s|%)(?![a-z])/g, "$1\u00a0$2");
+
 function badges(run) {
   const { summary } = run;
   const out = [];
@@ -24,7 +27,7 @@ function badges(run) {
   out.push(summary.simulated ? badge("SIMULATED: predicted, not measured", "warn") : null);
   out.push(summary.ended_early ? badge(`ended early: ${summary.ended_early_why}`, "warn") : null);
   out.push(run.page.is_sample ? badge(`spans of ${summary.configuration.spans_of} of ${summary.configuration.spans_total} messages`, "warn") : null);
-  for (const t of run.thresholds) out.push(badge(`${{ pass: "✓", fail: "✗", inconclusive: "?" }[t.outcome]} ${t.threshold}: ${t.outcome}`, { pass: "good", fail: "bad", inconclusive: "warn" }[t.outcome]));
+  for (const t of run.summary.thresholds) out.push(badge(`${{ pass: "✓", fail: "✗", inconclusive: "?" }[t.outcome]} ${t.threshold}: ${t.outcome}`, { pass: "good", fail: "bad", inconclusive: "warn" }[t.outcome]));
   return h("div", { class: "badges" }, out);
 }
 
@@ -47,7 +50,7 @@ export function answer(run) {
   const reasons = summary.verdict?.reasons ?? [];
   return section("answer", "The answer", null,
     badges(run),
-    page.answer.map((sentence) => h("p", { class: "big" }, sentence)),
+    page.answer.map((sentence) => h("p", { class: "big" }, together(sentence))),
     reasons.length > 0 && h("div", {}, h("p", {}, "Why the run is invalid: its figures also measure what went wrong."), h("ul", { class: "reasons" }, reasons.map((reason) => h("li", {}, reason)))),
     facts(run),
     thresholds(run),
@@ -55,15 +58,21 @@ export function answer(run) {
 }
 
 function thresholds(run) {
-  if (run.thresholds.length === 0) return null;
+  if (run.summary.thresholds.length === 0) return null;
   const unit = (t, v) => (v === null ? "none" : t.unit === "ms" ? length(v) : ms(v));
-  return table("Thresholds, judged on the 95 % interval", ["threshold", "n", "value", "interval", "outcome", ["why", "text"]],
-    run.thresholds.map((t) => [[t.threshold, "code"], t.n, unit(t, t.value), interval(t.low, t.high, (v) => unit(t, v)), [t.outcome.toUpperCase(), { pass: "good", fail: "bad", inconclusive: "warn" }[t.outcome]], [t.why ?? "", "text"]]));
+  return table("Thresholds, judged on the 95 % interval", ["threshold", "n", "value", "interval", "outcome", as("text", "why")],
+    run.summary.thresholds.map((t) => [as("code", t.threshold), t.n, unit(t, t.value), interval(t.low, t.high, (v) => unit(t, v)), as({ pass: "good", fail: "bad", inconclusive: "warn" }[t.outcome], t.outcome.toUpperCase()), as("text", t.why ?? "")]));
 }
 
 // ---- 2 ---------------------------------------------------------------------------------------------------------------
 
 export const labelOf = (arm) => (arm.name.startsWith(`${arm.group}.`) ? arm.name.slice(arm.group.length + 1) : arm.name);
+
+// The page's arms of a group, each with its place in it: the colour of a kind is the same in every group.
+function armsOf(run, group) {
+  const names = run.summary.arms.filter((arm) => arm.group === group).map((arm) => arm.name);
+  return run.page.arms.filter((arm) => names.includes(arm.name)).map((arm) => ({ ...arm, label: arm.name, index: names.indexOf(arm.name), points: arm.over_time }));
+}
 
 function estimate(e) {
   if (!e) return "–";
@@ -106,8 +115,7 @@ function unpairedTable(run) {
 export function endToEnd(run, state) {
   const { summary, page } = run;
   const less = lessOf(summary);
-  const arms = page.arms.map((arm, index) => ({ name: arm.name, label: arm.name, index, curve: arm.curve }));
-  const shown = arms.filter((arm) => summary.arms.find((a) => a.name === arm.name).group === state.group);
+  const shown = armsOf(run, state.group);
   const plot = distribution(shown, less, (arm, share) => state.pickShare(arm.name, share, arm.curve.ms.length ? arm.curve.up_to[arm.curve.up_to.length - 1] : 0, arm.curve.n));
   return section("end-to-end", "End to end", "How long a message takes from the moment it was due until its last handler returned, arm by arm.",
     endToEndTable(summary, "until_handled_less_work_ms", "Until handled"),
@@ -160,6 +168,11 @@ function meanRow(run, arm, label) {
   return { label, parts, n: arm.stages_n, total: (arm.until_handled_ms_mean ?? 0) - work };
 }
 
+function quantile(v, key) {
+  const low = v[`${key}_low`], high = v[`${key}_high`];
+  return v[key] === null ? "–" : [ms(v[key]), " ", h("span", { class: "ci" }, interval(low, high))];
+}
+
 function stageTable(run, group) {
   const { summary } = run;
   const arms = summary.arms.filter((arm) => arm.group === group && arm.stages_n > 0);
@@ -170,7 +183,7 @@ function stageTable(run, group) {
       const v = arm.stages_ms[stage.key];
       if (!v) continue;
       const d = summary.difference.find((one) => one.arm === arm.name && one.stage === stage.key);
-      rows.push([stage.name, ms(v.mean), ms(v.p50), ms(v.p95), ms(v.added_mean), ms(v.waited_mean), ms(v.machine_mean),
+      rows.push([stage.name, ms(v.mean), quantile(v, "p50"), quantile(v, "p95"), ms(v.added_mean), ms(v.waited_mean), ms(v.machine_mean),
         d && d.p50 !== null ? [signed(d.p50), " ", h("span", { class: "ci" }, interval(d.low, d.high, signed))] : "", d ? { 1: "slower", "-1": "faster", 0: "not resolved" }[d.sign] : ""]);
       for (const [part, mean] of Object.entries(v.parts ?? {})) if (mean) rows.push([h("span", { class: "soft" }, `  of it ${part.replace("_", " ")}`), h("span", { class: "soft" }, ms(mean)), "", "", "", "", "", "", ""]);
     }
@@ -206,11 +219,12 @@ function serverTable(run, group) {
 }
 
 function originBars(run, group) {
+  const work = run.summary.configuration.work_ms_all_hops ?? 0;
   const rows = run.summary.arms.filter((arm) => arm.group === group && arm.stages_n > 0).map((arm) => {
     const sum = (key) => pathStages.reduce((total, stage) => total + (arm.stages_ms[stage.key]?.[key] ?? 0), 0);
-    return [arm.name, arm.stages_n, ms(sum("added_mean")), ms(sum("waited_mean")), ms(sum("machine_mean")), ms(arm.until_handled_ms_mean)];
+    return [arm.name, arm.stages_n, ms(sum("added_mean")), ms(sum("waited_mean")), ms(sum("machine_mean") - work), ms(arm.until_handled_ms_mean - work)];
   });
-  return table("Where it came from: mean ms over the path, work included", ["arm", "n", "added: put in by the profile", "waited: held back by rule or queue", "machine: the rest", "until handled"], rows);
+  return table(`Where it came from: mean ms over the path, ${lessOf(run.summary)}`, ["arm", "n", "added: put in by the profile", "waited: held back by rule or queue", "machine: the rest", "until handled"], rows);
 }
 
 export function whereItWent(run, state) {
@@ -283,10 +297,11 @@ export function waterfalls(run, state) {
 
 export function overTime(run, state) {
   const { summary, page } = run, less = lessOf(summary);
-  const inGroup = page.arms.map((arm, index) => ({ ...arm, index, label: arm.name, points: arm.over_time })).filter((arm) => summary.arms.find((a) => a.name === arm.name).group === state.group && arm.curve.ms.length > 0);
+  const inGroup = armsOf(run, state.group).filter((arm) => arm.curve.ms.length > 0);
   const single = inGroup.filter((arm) => arm.over_time.at_ms.length > 0);
   const plot = single.length > 0 ? scatter(single, less, (arm, slot) => state.look({ slot, arm: arm.name }, true)) : null;
-  const late = inGroup.some((arm) => arm.over_time.late_max_ms.some((v) => v !== null)) && summary.arms[0].stages_ms.send_lateness;
+  const late = summary.arms[0].stages_ms.send_lateness !== null && inGroup.length > 0;
+  const latest = Math.max(0, ...inGroup.flatMap((arm) => arm.over_time.late_max_ms.filter((v) => v !== null)));
   const firsts = inGroup.filter((arm) => arm.first).map((arm) => {
     const all = summary.arms.find((a) => a.name === arm.name), n = all.stages_n;
     return [arm.name, n, length(arm.first.ms), `${arm.first.rank} of ${n}`, length(all.until_handled_less_work_ms.p50?.value ?? null), arm.first.rank === n ? "the slowest of all: a cold start" : arm.first.rank > 0.9 * n ? "among the slowest tenth" : "nothing special"];
@@ -295,8 +310,9 @@ export function overTime(run, state) {
     state.groupControl("over-time"),
     plot && [plot.root, h("p", { class: "small soft" }, "One dot a message, ", less, ". Click one to see it above.")],
     inGroup.some((arm) => arm.curve.n > 200) && inGroup.map((arm) => [h("h3", {}, `${arm.label}, n = ${arm.curve.n}`), heatMap(arm, page, less)]),
-    firsts.length > 0 && table(`The first message of each arm against the rest, ${less}`, ["arm", "n", "first message (n = 1)", "its rank, slowest last", "median of all", ["reading", "text"]], firsts.map((row) => [...row.slice(0, 5), [row[5], "text"]])),
-    late && [h("h3", {}, "Send lateness: the latest of each sixtieth of the run"), h("ul", { class: "legend" }, inGroup.map((arm) => h("li", {}, s("svg", { width: 26, height: 10, "aria-hidden": "true" }, s("line", { x1: 0, x2: 26, y1: 5, y2: 5, stroke: armStyle(arm.index).color, "stroke-width": 2, "stroke-dasharray": armStyle(arm.index).dash.join(" ") || null })), arm.label))), lateness(inGroup, page)]);
+    firsts.length > 0 && table(`The first message of each arm against the rest, ${less}`, ["arm", "n", "first message (n = 1)", "its rank, slowest last", "median of all", as("text", "reading")], firsts.map((row) => [...row.slice(0, 5), as("text", row[5])])),
+    late && latest === 0 && h("p", { class: "small soft" }, "No message was sent late."),
+    late && latest > 0 && [h("h3", {}, "Send lateness: the latest of each sixtieth of the run"), h("ul", { class: "legend" }, inGroup.map((arm) => h("li", {}, s("svg", { width: 26, height: 10, "aria-hidden": "true" }, s("line", { x1: 0, x2: 26, y1: 5, y2: 5, stroke: armStyle(arm.index).color, "stroke-width": 2, "stroke-dasharray": armStyle(arm.index).dash.join(" ") || null })), arm.label))), lateness(inGroup, page)]);
 }
 
 // ---- 6, 7 ------------------------------------------------------------------------------------------------------------
@@ -312,19 +328,19 @@ export function quality(run) {
       serial ? `${ms(serial.lag1)} (worth ${Math.round(serial.effective_n)} of ${arm.stages_n})` : "–", arm.verdict ? (arm.verdict.valid ? "valid" : "INVALID") : "–"];
   });
   const checks = limits && [
-    ["slots sent more than the limit late", `${length(limits.late_from_ms)}, in more than ${percent(limits.late_share_max)} of them`],
+    ["slots sent more than the limit late", `${axis(limits.late_from_ms)}, in more than ${percent(limits.late_share_max)} of them`],
     ["lost messages, duplicates", "any"], ["overflow of the recording ring", "any"],
-    ["longest stall of hopgap's own loops", `${length(limits.loop_stall_ms_max)}; here ${length(summary.loop_stall_ms_max)}`],
+    ["longest stall of hopgap's own loops", `${axis(limits.loop_stall_ms_max)}; here ${length(summary.loop_stall_ms_max)}`],
     ["exactly-once not confirmed by the stream", "any exactly-once arm"],
   ];
   return section("quality", "Data quality", "What would make these figures worth less, and whether it happened.",
     table("Counts, an arm a row (messages)", ["arm", "planned", "sent", "completed", "unfinished", "lost", "duplicates", "reprocessed", "warm-up left out", "exactly-once seen", "negative delivery gaps", "lag-1 rank correlation", "verdict"], counts),
     h("p", { class: "small soft" }, "Lag-1 rank correlation: whether neighbours in time resemble each other. Intervals take messages to be independent; far from 0, believe them less: the effective n is given."),
-    checks && table("A run is invalid when", ["what", ["limit", "text"]], checks.map(([what, limit]) => [what, [limit, "text"]])),
+    checks && table("A run is invalid when", ["what", as("text", "limit")], checks.map(([what, limit]) => [what, as("text", limit)])),
     summary.spans_only && h("ul", { class: "reasons" }, summary.spans_only.notes.map((note) => h("li", {}, note))),
     h("p", { class: "small soft" }, `Length of the run ${length(summary.elapsed_ms)}; wall clock less the clock of the spans at its end ${length(summary.clock_drift_ms)}.`),
-    summary.published_figures.length > 0 && table("The published experiment's figures, where they fall in this run", ["figure", "arm", "n", "at or below", "percentile", ["what it is", "text"], ["reading", "text"]],
-      summary.published_figures.map((p) => [length(p.figure_ms), p.arm, p.n, p.at_or_below, `p${Math.round(p.percent)}`, [`${p.what}; ${p.held_out ? "held out" : "used as input, so no test"}`, "text"], [p.reading, "text"]])),
+    summary.published_figures.length > 0 && table("The published experiment's figures, where they fall in this run", ["figure", "arm", "n", "at or below", "percentile", as("text", "what it is"), as("text", "reading")],
+      summary.published_figures.map((p) => [length(p.figure_ms), p.arm, p.n, p.at_or_below, `p${Math.round(p.percent)}`, as("text", `${p.what}; ${p.held_out ? "held out" : "used as input, so no test"}`), as("text", p.reading)])),
     summary.published_figures_why_not && h("p", { class: "small" }, `The published figures are not placed: ${summary.published_figures_why_not}.`));
 }
 
@@ -332,13 +348,13 @@ const quoted = (word) => (/^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replac
 
 export function configured(run) {
   const { summary, machine } = run, c = summary.configuration;
-  const rows = Object.entries(c).filter(([key, value]) => key !== "added" && value !== null && value !== "").map(([key, value]) => [key.replace(/_ms_all_hops$/, ", all hops (ms)").replace(/_ms$/, " (ms)").replaceAll("_", " "), [String(value), "text"]]);
+  const rows = Object.entries(c).filter(([key, value]) => key !== "added" && value !== null && value !== "" && !(Array.isArray(value) && value.length === 0)).map(([key, value]) => [key.replace(/_ms_all_hops$/, ", all hops (ms)").replace(/_ms$/, " (ms)").replaceAll("_", " "), as("text", Array.isArray(value) ? value.join("; ") : String(value))]);
   const command = machine ? ["hopgap", ...machine.command_line.slice(1)].map(quoted).join(" ") + (machine.command_line.includes("--seed") || c.seed === null ? "" : ` --seed ${c.seed}`) : null;
   return section("configured", "Everything configured", null,
     command && [h("p", {}, "The command that repeats it:"), h("pre", { tabindex: 0 }, command)],
     c.added?.length > 0 && table("Delays that were put in, ms: input, not measured", ["leg", "subscriptions", "p50", "p95", "mean"], c.added.map((leg) => [leg.leg, leg.kind, ms(leg.p50_ms), ms(leg.p95_ms), ms(leg.mean_ms)])),
-    table("Configuration", ["setting", ["value", "text"]], rows),
-    machine && table("Machine", ["", ["", "text"]], [["system", [machine.system, "text"]], ["processor", [`${machine.cpu}, ${count(machine.cpus, "core")}`, "text"]], ["memory", [`${(machine.memory_bytes / 2 ** 30).toFixed(1)} GiB`, "text"]], ["started", [machine.started, "text"]], ["hopgap", [summary.version, "text"]]]));
+    table("Configuration", ["setting", as("text", "value")], rows),
+    machine && table("Machine", ["what", as("text", "value")], [["system", machine.system], ["processor", `${machine.cpu}, ${count(machine.cpus, "core")}`], ["memory", `${(machine.memory_bytes / 2 ** 30).toFixed(1)} GiB`], ["started", machine.started], ["hopgap", summary.version]].map(([what, value]) => [what, as("text", value)])));
 }
 
 export function comparison(c) {
@@ -352,7 +368,7 @@ export function comparison(c) {
         arm.metrics.map((m) => {
           const p50 = m.quantiles_ms.find((q) => q.p === 0.5);
           const show = (d) => (d ? [signed(d.value), " ", h("span", { class: "ci" }, interval(d.low, d.high, signed))] : "–");
-          return [m.metric.replaceAll("_", " "), `${m.n_first}, ${m.n_second}`, ms(m.p50_first_ms), ms(m.p50_second_ms), show(p50), show(m.shift_ms), [m.second_is, word[m.second_is] ?? ""], length(m.detectable_ms)];
+          return [m.metric.replaceAll("_", " "), `${m.n_first}, ${m.n_second}`, ms(m.p50_first_ms), ms(m.p50_second_ms), show(p50), show(m.shift_ms), as(word[m.second_is], m.second_is), length(m.detectable_ms)];
         })),
       shiftFunction({ shift: arm.deciles_ms }, `${arm.arm}, second − first`)]),
     [["first", c.only_first], ["second", c.only_second]].map(([name, arms]) => arms.length > 0 && h("p", {}, `Only in the ${name}: ${arms.join(", ")}.`)));

@@ -13,10 +13,10 @@ export const stages = [
 ];
 export const pathStages = stages.slice(0, 6);
 
-// Arms by their place in the run: a colour and a dash each.
-const armColors = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#8c8c8c"];
+// Arms by their place in their group: a colour of the theme (style.css) and a dash each.
+const armColors = 7;
 const dashes = [[], [8, 4], [2, 3], [10, 3, 2, 3], [5, 5]];
-export const armStyle = (index) => ({ color: armColors[index % armColors.length], dash: dashes[index % dashes.length] });
+export const armStyle = (index) => ({ name: `--arm${index % armColors}`, color: `var(--arm${index % armColors})`, dash: dashes[index % dashes.length] });
 
 const lines = {
   up: "M-2,2 l4,-4 M0,8 l8,-8 M6,10 l4,-4",

@@ -1,11 +1,11 @@
 // Messages drawn on one time axis, arm under arm: what client spans cover, what none covers, and the broker's instants.
-import { s, h, table, details } from "./dom.js";
+import { s, h, as, table, details } from "./dom.js";
 import { stages, fillOf, legend } from "./stages.js";
 import { nanos, ms, step, axis } from "./format.js";
 import { endOf, startOf } from "./message.js";
 
 const [lateness, batching, rpc, gap, dispatch, work, ack] = stages;
-const width = 1120, labelWidth = 118, rowHeight = 30, right = 14;
+const width = 1120, labelWidth = 118, rowHeight = 38, right = 14;
 
 // One bar a stage, in the order of a hop's life. A delivery that overtook its publish's answer has a negative gap: it
 // is drawn where it lies, from received to publish end, hollow.
@@ -83,36 +83,32 @@ export class Waterfall {
     this.root.querySelector(".drawing")?.focus();
   }
 
-  bar(bar, y, height, clip) {
+  bar(bar, y, height) {
     const from = this.x(Math.min(bar.from, bar.to)), to = this.x(Math.max(bar.from, bar.to));
     if (to < labelWidth || from > width - right) return null;
     const left = Math.max(from, labelWidth), shown = Math.max(1.2, Math.min(to, width - right) - left);
     const negative = bar.to < bar.from;
     const text = `${bar.stage.name}: ${nanos(bar.to - bar.from)}`;
     const more = `from ${nanos(bar.from)} to ${nanos(bar.to)} after it was due. ${bar.text}`;
+    const hollow = bar.stage === gap && negative;
     const node = s("rect", {
-      class: "hot", x: left, y: bar.stage === gap ? y + 4 : y, width: shown, height: bar.stage === gap ? height - 8 : height,
-      fill: negative ? "none" : fillOf(bar.stage), stroke: negative ? bar.stage.color : null, "stroke-width": negative ? 2 : null,
-      "stroke-dasharray": negative ? "2 2" : null,
+      class: "hot", x: left, y, width: shown, height, fill: hollow ? "none" : fillOf(bar.stage),
+      stroke: hollow ? bar.stage.color : null, "stroke-width": hollow ? 2 : null, "stroke-dasharray": hollow ? "2 2" : null,
     }, s("title", {}, `${text}; ${more}`));
     this.tip.attach(node, text, more);
-    const label = shown > 58 && bar.lane === 0 && bar.stage !== gap
-      ? s("text", { x: left + 5, y: y + height / 2 + 4, "pointer-events": "none", style: `fill:${bar.stage === batching ? "#00263d" : "#fff"}` }, shown > 120 ? `${bar.stage.name} ${nanos(bar.to - bar.from)}` : nanos(bar.to - bar.from))
-      : null;
-    // Uncovered time is named where there is room.
-    const name = bar.stage === gap && !negative && shown > 34
-      ? s("text", { x: left + 5, y: y - 2, class: "soft", "pointer-events": "none" }, shown > 150 ? `uncovered ${nanos(bar.to - bar.from)}` : nanos(bar.to - bar.from))
-      : null;
-    return [node, bar.stage === gap && !negative && s("rect", { class: "uncovered", x: left, y: y + 4, width: shown, height: height - 8, "pointer-events": "none" }), label, name];
+    const outline = bar.stage === gap && !negative && s("rect", { class: "uncovered", x: left, y, width: shown, height, "pointer-events": "none" });
+    const length = nanos(bar.to - bar.from), whole = bar.stage === gap ? `uncovered ${length}` : `${bar.stage.name} ${length}`;
+    const label = bar.lane === 0 && shown > 46 && s("text", { class: "onbar", x: left + 5, y: y + height / 2 + 4, "pointer-events": "none" }, shown > 8.2 * whole.length + 10 ? whole : shown > 8.2 * length.length + 8 ? length : "");
+    return [node, outline, label];
   }
 
   hop(hop, index, y) {
     const out = [s("text", { x: labelWidth - 10, y: y + 14, "text-anchor": "end", class: "soft" }, `hop ${index + 1}`)];
-    for (const bar of barsOf(hop, index)) out.push(this.bar(bar, bar.lane ? y + 20 : y, bar.lane ? 6 : 18));
+    for (const bar of barsOf(hop, index)) out.push(this.bar(bar, bar.lane ? y + 24 : y, bar.lane ? 6 : 19));
     if (hop.modackStart !== null && hop.modackEnd !== null) {
       const from = this.x(hop.modackStart), to = this.x(hop.modackEnd);
       if (to >= labelWidth && from <= width - right) {
-        const line = s("line", { class: "hot", x1: Math.max(from, labelWidth), x2: Math.min(to, width - right), y1: y + 22.5, y2: y + 22.5, stroke: "var(--ink)", "stroke-width": 2 });
+        const line = s("line", { class: "hot", x1: Math.max(from, labelWidth), x2: Math.min(to, width - right), y1: y + 21.5, y2: y + 21.5, stroke: "var(--ink)", "stroke-width": 2 });
         this.tip.attach(line, `receipt modack RPC: ${nanos(hop.modackEnd - hop.modackStart)}`, "the lease is being confirmed");
         out.push(line);
       }
@@ -189,12 +185,12 @@ export class Waterfall {
   }
 
   table() {
-    const columns = ["message, hop", ...stages.map((stage) => stage.name), "lease wait", ["delivered", "text"]];
+    const columns = ["message, hop", ...stages.map((stage) => stage.name), "lease wait", as("text", "delivered")];
     const rows = [];
     for (const row of this.rows) {
       row.message.hops.forEach((hop, index) => rows.push([
         `${row.label}, hop ${index + 1}`, ...hop.stages.map((stage) => ms(stage.length / 1e6)), ms(hop.dispatch["lease wait"] / 1e6),
-        [`${hop.attempts === 1 ? "once" : `${hop.attempts} times`}, stream ${hop.stream}, ${hop.inResponse} in its response`, "text"],
+        as("text", `${hop.attempts === 1 ? "once" : `${hop.attempts} times`}, stream ${hop.stream}, ${hop.inResponse} in its response`),
       ]));
     }
     return table(`${this.title}: lengths in ms, one message each (n = 1: no interval)`, columns, rows);
