@@ -34,6 +34,26 @@ TEST(RunJsonTest, ReadsWhatItWrote) {
   EXPECT_EQ(read->arms[0].verdict.reasons[0], "a \"reason\"");
 }
 
+TEST(RunJsonTest, KeepsMachineAndThresholds) {
+  report::Run run = Sample();
+  run.configuration.thresholds = {"replay.eos.until_handled.p50<1s"};
+  const Machine machine{.system = "Linux",
+                        .cpu = "x",
+                        .cpus = 2,
+                        .memory_bytes = 7,
+                        .started = "2026-01-02T03:04:05Z",
+                        .command_line = {"hopgap", "run"}};
+  const std::string text = WriteRunJson(run, machine);
+  EXPECT_EQ(ReadRunJson(text, "run.json")->configuration.thresholds, run.configuration.thresholds);
+  const absl::StatusOr<Machine> read = ReadRunMachine(text, "run.json");
+  ASSERT_TRUE(read.ok()) << read.status();
+  EXPECT_EQ(WriteRunJson(run, *read), text);
+  EXPECT_NE(ReadRunMachine("{}", "x/run.json").status().message().find("machine"), absl::string_view::npos);
+  run.configuration.thresholds = {"gone.until_handled.p50<1s"};
+  EXPECT_NE(ReadRunJson(WriteRunJson(run, machine), "f").status().message().find("no arm 'gone'"),
+            absl::string_view::npos);
+}
+
 TEST(RunJsonTest, NamesWhatIsWrong) {
   EXPECT_NE(ReadRunJson("{", "x/run.json").status().message().find("x/run.json"), absl::string_view::npos);
   std::string text = WriteRunJson(Sample(), {});
