@@ -240,11 +240,12 @@ test("two runs compared, and both in one page", async () => {
 test("10,000 messages fit 1.5 MB; 100,000 are written and opened in 2 s each", async () => {
   assert.equal(run("simulate", "--quiet", "--rate", "100", "--messages", "2000", "--streams", "100", "--out", at("ten")).code, 0); // five arms
   assert.ok(statSync(at("ten/report.html")).size < 1.5e6, String(statSync(at("ten/report.html")).size));
-  const many = run("simulate", "--quiet", "--rate", "1000", "--messages", "20000", "--streams", "100", "--spans", "none", "--out", at("many"));
-  assert.ok([0, 2, 7].includes(many.code), many.err);
-  const begin = performance.now();
-  run("report", at("many"), "--out", at("many.html"));
-  const written = performance.now() - begin;
+  const many = run("simulate", "--quiet", "--rate", "100", "--messages", "20000", "--streams", "100", "--spans", "none", "--out", at("many"));
+  assert.equal(many.code, 0, many.err);
+  // Processor time: a busy machine is not the program's fault.
+  const timed = spawnSync("sh", ["-c", '"$0" report "$1" --out "$2" >/dev/null; times', hopgap, at("many"), at("many.html")], { encoding: "utf8" });
+  const written = [...timed.stdout.trim().split("\n").pop().matchAll(/(\d+)m([\d.]+)s/g)].reduce((sum, [, minutes, seconds]) => sum + 60_000 * minutes + 1000 * seconds, 0);
+  assert.ok(readFileSync(at("many.html")).equals(readFileSync(at("many/report.html"))));
   const opening = performance.now();
   const { page, seen, close } = await open(at("many.html"));
   await page.locator("#configured").waitFor();
