@@ -118,7 +118,7 @@ std::string Sentence(const ArmComparison& arm) {
                                                            : " is faster in the second run, ",
                            Value(p50.value), " ms ", Interval(p50.low, p50.high),
                            " at the median until handled (n = ", whole.n_first, " and ", whole.n_second, ")");
-  if (whole.word == Word::kUnresolved && whole.detectable) {
+  if (whole.word == Word::kUnresolved && whole.detectable.value_or(0) > 0) {
     out += StrCat("; so many messages show a shift of ", Length(static_cast<double>(*whole.detectable)),
                   " in 8 of 10 comparisons");
   }
@@ -136,6 +136,7 @@ std::string ArmText(const ArmComparison& arm) {
         m.shift ? StrCat(Value(m.shift->value), " ", Interval(m.shift->low, m.shift->high)) : "unfinished";
     std::string name = m.metric;
     std::replace(name.begin(), name.end(), '_', ' ');
+    if (name == "publish rpc") name = trace::StageName(trace::Stage::kPublishRpc);
     out += StrCat("  ", PadRight(name, 15), PadLeft(p50, 25), PadLeft(shift, 25), "  ", WordName(m.word), "\n");
   }
   std::string tail;

@@ -37,6 +37,34 @@ TEST(PageTest, AnswersInTwoSentences) {
                                     HasSubstr("the handler waiting for its lease"), HasSubstr("put in")));
 }
 
+// A server that is frozen from 7 s to 22 s of 30 s, at 100/s: what was due meanwhile waits, and the wait is in every
+// figure, since a latency runs from the schedule.
+TEST(PageTest, C50WaitingForAFrozenServerIsNotOmitted) {
+  report::Run run;
+  run.configuration = DefaultConfiguration(3'000);
+  run.configuration.hops = 1;
+  run.configuration.rate_per_second = 100;
+  run.configuration.work = Duration{0};
+  ArmRun arm = MakeArm("here", "std", 3'000);
+  for (uint64_t slot = 0; slot < 3'000; ++slot) {
+    const milliseconds due{static_cast<int64_t>(slot) * 10};
+    HopPlan plan;
+    plan.client_publish = Duration{0};
+    plan.work = milliseconds{50};
+    if (due >= seconds{7} && due < seconds{22}) plan.delivery_gap = seconds{22} - due;
+    AddPath(arm, MakePath("std", slot, Duration{0}, {plan}));
+  }
+  run.arms.push_back(std::move(arm));
+  const Summary summary = Summarize(run);
+  const EndToEnd& e = summary.arms[0].until_handled;
+  EXPECT_EQ(e.n, 3'000u);
+  EXPECT_LE(e.p50->value, 110'000'000);
+  EXPECT_GE(e.p99->value, 14'500'000'000);
+  EXPECT_LE(e.p99->value, 15'100'000'000);
+  EXPECT_NEAR(static_cast<double>(summary.arms[0].handled.count()) / 3'000, 3.8e9, 0.03e9);
+  EXPECT_EQ(MakePage(run, summary).arms[0].curve.points.back().value, milliseconds{15'050});
+}
+
 TEST(PageTest, OneArmHasAnAnswerToo) {
   report::Run run = DefaultRun();
   run.arms.resize(1);

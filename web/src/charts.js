@@ -192,7 +192,7 @@ export function heatMap(arm, page, less) {
   const cells = [];
   arm.over_time.heat.forEach((bin, i) => bin.forEach((n, row) => {
     if (n === 0) return;
-    cells.push(s("rect", { x: left + i * cellWidth, y: height - bottom - (row + 1) * cellHeight, width: cellWidth + 0.3, height: cellHeight + 0.3, fill: style.color, "fill-opacity": (0.12 + 0.88 * Math.sqrt(n / most)).toFixed(3) },
+    cells.push(s("rect", { x: left + i * cellWidth, y: height - bottom - (row + 1) * cellHeight, width: cellWidth, height: cellHeight, "shape-rendering": "crispEdges", fill: style.color, "fill-opacity": (0.12 + 0.88 * Math.sqrt(n / most)).toFixed(3) },
       s("title", {}, `${n} of ${arm.curve.n} messages due ${length((i * page.span_ms) / columns)} to ${length(((i + 1) * page.span_ms) / columns)}, ${ms(at(row))} to ${ms(at(row + 1))} ms ${less}`)));
   }));
   const labels = [0, rows / 2, rows].map((row) => s("text", { class: "soft", x: left - 6, y: height - bottom - row * cellHeight + 4, "text-anchor": "end" }, axis(at(row))));

@@ -368,7 +368,7 @@ export function comparison(c) {
         arm.metrics.map((m) => {
           const p50 = m.quantiles_ms.find((q) => q.p === 0.5);
           const show = (d) => (d ? [signed(d.value), " ", h("span", { class: "ci" }, interval(d.low, d.high, signed))] : "–");
-          return [m.metric.replaceAll("_", " "), `${m.n_first}, ${m.n_second}`, ms(m.p50_first_ms), ms(m.p50_second_ms), show(p50), show(m.shift_ms), as(word[m.second_is], m.second_is), length(m.detectable_ms)];
+          return [stages.find((stage) => stage.key === m.metric)?.name ?? m.metric.replaceAll("_", " "), `${m.n_first}, ${m.n_second}`, ms(m.p50_first_ms), ms(m.p50_second_ms), show(p50), show(m.shift_ms), as(word[m.second_is], m.second_is), length(m.detectable_ms)];
         })),
       shiftFunction({ shift: arm.deciles_ms }, `${arm.arm}, second − first`)]),
     [["first", c.only_first], ["second", c.only_second]].map(([name, arms]) => arms.length > 0 && h("p", {}, `Only in the ${name}: ${arms.join(", ")}.`)));

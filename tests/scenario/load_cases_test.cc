@@ -1,0 +1,70 @@
+// Cases of load generators that every latency figure rests on.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "lab/schedule.h"
+#include "lab/verdict.h"
+#include "scenario/virtual_run.h"
+
+namespace hopgap::tests {
+namespace {
+
+using namespace std::chrono_literals;
+using trace::Path;
+using trace::Stage;
+
+// Thirty a second for thirty seconds is 900, every time: the slot at exactly 30 s is not in [0, 30 s).
+TEST(LoadCasesTest, C48SlotsAreEvenlySpacedAndCountedByOneRule) {
+  for (int run = 0; run < 20; ++run) {
+    const uint64_t slots = lab::Schedule::SlotsIn(30'000, 30s);
+    ASSERT_EQ(slots, 900u);
+    const lab::Schedule schedule(30'000, slots);
+    for (uint64_t slot = 0; slot + 1 < slots; ++slot) {
+      const Duration gap = schedule.DueAfter(slot + 1) - schedule.DueAfter(slot);
+      ASSERT_GE(gap, 33'333'333ns);
+      ASSERT_LE(gap, 33'333'334ns);
+    }
+    EXPECT_LT(schedule.DueAfter(slots - 1), 30s);
+  }
+}
+
+// The generator stalls for 100 ms just before a slot. Counted from the schedule, the messages that waited for it form
+// a falling staircase; counted from the send they are like all others; and the run is marked.
+TEST(LoadCasesTest, C51AStallOfTheGeneratorIsLatenessAndMarksTheRun) {
+  VirtualRun run;
+  run.messages = 400;
+  run.millihertz = 100'000;
+  run.hops = 1;
+  run.work = 3ms;
+  run.streams = 10;
+  run.arms = {VirtualRun::Arm("std", false, "go")};
+  run.planted.generator_stall = 100ms;
+  absl::StatusOr<sim::Result> result = sim::Run(run.ToOptions());
+  ASSERT_TRUE(result.ok()) << result.status();
+  std::vector<Path> paths = result->outcome.paths[0];
+  ASSERT_EQ(paths.size(), 400u);
+  std::sort(paths.begin(), paths.end(), [](const Path& a, const Path& b) { return a.slot < b.slot; });
+
+  const auto from_send = [](const Path& path) { return path.until_handled - path.StageSum(Stage::kSendLateness); };
+  Duration late_max{0};
+  for (const Path& path : paths) {
+    const Duration late = path.StageSum(Stage::kSendLateness);
+    late_max = std::max(late_max, late);
+    const auto behind = static_cast<int64_t>(path.slot) - 200;
+    const Duration stair = behind >= 0 && behind < 10 ? 100ms - behind * 10ms : 0ms;
+    EXPECT_EQ(late, stair) << path.slot;
+    EXPECT_EQ(path.until_handled, from_send(path) + stair) << path.slot;
+    // All of a batch leave together at the latest 10 ms after the first; nothing else differs.
+    EXPECT_LE(std::chrono::abs(from_send(path) - from_send(paths[0])), 10ms) << path.slot;
+  }
+  EXPECT_EQ(late_max, 100ms);
+  const lab::ArmOutcome judged = lab::Judge(result->outcome, 0);
+  EXPECT_FALSE(judged.valid);  // 9 of 400 slots more than 5 ms late is more than 1 %
+  ASSERT_FALSE(judged.reasons.empty());
+  EXPECT_THAT(judged.reasons[0], testing::HasSubstr("sent over 5 ms late"));
+}
+
+}  // namespace
+}  // namespace hopgap::tests
