@@ -226,6 +226,7 @@ absl::Status ReadPaths(std::string_view bytes, std::string_view origin, report::
     }
   }
   if (!reader.ok() || !reader.empty()) return Wrong(origin, "its paths do not end where the file does");
+  run.is_sample = false;
   return absl::OkStatus();
 }
 

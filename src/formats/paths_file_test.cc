@@ -29,8 +29,10 @@ TEST(PathsFileTest, KeepsEveryFieldOfEveryPath) {
   odd.trace_hi = odd.root_span = UINT64_MAX;
   odd.until_handled = Duration::min();
   report::Run read = WithoutPaths(run);
+  read.is_sample = true;
   const absl::Status status = ReadPaths(WritePaths(run), "paths.bin", read);
   ASSERT_TRUE(status.ok()) << status;
+  EXPECT_FALSE(read.is_sample);
   for (size_t i = 0; i < run.arms.size(); ++i) EXPECT_EQ(read.arms[i].paths, run.arms[i].paths);
 }
 

@@ -177,6 +177,7 @@ absl::StatusOr<report::Run> ReadRunJson(std::string_view text, std::string_view 
     report::Run run;
     json.at("hopgap_version").get_to(run.version);
     ReadConfiguration(json.at("configuration"), run.configuration);
+    run.is_sample = run.configuration.spans_of < run.configuration.spans_total;
     for (const Json& arm : json.at("arms")) run.arms.push_back(ReadArm(arm));
     ReadCollected(json, run);
     const Json& outcome = json.at("outcome");

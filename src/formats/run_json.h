@@ -26,7 +26,8 @@ struct Machine {
 // is the whole result: `analyze` needs nothing else.
 std::string WriteRunJson(const report::Run& run, const Machine& machine);
 
-// The run without its paths. InvalidArgument, naming the field, for anything
+// The run without its paths; a sample if the folder holds the spans of some messages
+// only, which ReadPaths() mends. InvalidArgument, naming the field, for anything
 // that WriteRunJson() did not write; a newer schema is refused by its number.
 absl::StatusOr<report::Run> ReadRunJson(std::string_view text, std::string_view origin);
 

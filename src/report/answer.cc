@@ -18,6 +18,7 @@ std::string LowerFirst(std::string text) {
 }
 
 std::string Interval(const stats::Estimate& e) {
+  if (!e.low && !e.high) return "no 95 % interval from so few";
   const auto end = [](const std::optional<int64_t>& v, std::string_view none) {
     if (!v || stats::IsInfinite(*v)) return std::string(none);
     return SignedMillis(static_cast<double>(*v));

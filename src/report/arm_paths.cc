@@ -22,24 +22,12 @@ bool InWarmUp(const Path& path, const Configuration& c) {
 uint64_t Unfinished(const ArmRun& arm, const Run& run) {
   if (run.ended_early || arm.sent <= arm.completed) return 0;
   const uint64_t missing = arm.sent - arm.completed;
-  if (!IsSample(run)) return missing;
   const Configuration& c = run.configuration;
+  if (!run.is_sample || c.spans_of >= c.spans_total) return missing;
   return (missing * c.spans_of + c.spans_total - 1) / c.spans_total;
 }
 
 }  // namespace
-
-bool IsSample(const Run& run) {
-  const Configuration& c = run.configuration;
-  if (c.spans_of == 0 || c.spans_of >= c.spans_total) return false;
-  // A run that just ended has every path, whatever part of its spans it wrote.
-  uint64_t paths = 0, completed = 0;
-  for (const ArmRun& arm : run.arms) {
-    paths += arm.paths.size();
-    completed += arm.completed;
-  }
-  return paths < completed;
-}
 
 ArmPaths Count(const ArmRun& arm, const Run& run) {
   ArmPaths out;

@@ -23,10 +23,6 @@ struct ArmPaths {
 };
 ArmPaths Count(const ArmRun& arm, const Run& run);
 
-// Whether the run holds the paths of only some of its messages, as a run that is
-// read from spans of n of N does.
-bool IsSample(const Run& run);
-
 // What can be asked of a message: a whole, less the configured work of all
 // hops, or a stage summed over the hops.
 struct Metric {

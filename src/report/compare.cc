@@ -84,7 +84,7 @@ std::vector<std::string> Differing(const Configuration& a, const Configuration& 
 std::vector<std::string> Warnings(const Run& run, const std::string& name) {
   std::vector<std::string> out;
   if (run.ended_early) out.push_back(StrCat(name, " ended early (", run.ended_early_why, ")"));
-  if (IsSample(run)) {
+  if (run.is_sample) {
     out.push_back(StrCat(name, " has spans of ", run.configuration.spans_of, " of ", run.configuration.spans_total,
                          " messages only: its figures are of those"));
   }

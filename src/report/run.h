@@ -92,7 +92,10 @@ struct Run {
   Duration clock_drift{0};                                    // wall minus anchored wall at the end
   std::string saved_to;                                       // run folder, or empty
   std::vector<std::pair<std::string, uint64_t>> saved_files;  // name, bytes
-  std::optional<SpansOnly> spans_only;                        // then verdicts, counts and plans mean nothing
+  // Its paths are those of spans_of of spans_total messages: it was read from the
+  // spans of a folder that holds a sample of them.
+  bool is_sample = false;
+  std::optional<SpansOnly> spans_only;  // then verdicts, counts and plans mean nothing
 };
 
 }  // namespace hopgap::report

@@ -202,7 +202,7 @@ Summary Summarize(const Run& run) {
   out.saved_to = run.saved_to;
   out.saved_files = run.saved_files;
   out.spans_only = run.spans_only;
-  out.is_sample = IsSample(run);
+  out.is_sample = run.is_sample;
   SetVerdict(run, out);
   std::vector<Paths> paths;
   for (const ArmRun& arm : run.arms) {

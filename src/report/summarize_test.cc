@@ -103,9 +103,12 @@ TEST(SummarizeTest, SampledSpansThinTheUnfinishedAlike) {
   report::Run run = OneHopRun({{"std", {milliseconds{1}}}});
   run.arms[0].sent = 100;
   run.arms[0].completed = 95;
+  run.is_sample = true;
   run.configuration.spans_of = 10;
   run.configuration.spans_total = 100;
   EXPECT_EQ(Summarize(run).arms[0].unfinished, 1u);  // 0.5, rounded up
+  run.is_sample = false;                             // it wrote the spans of some, and has the paths of all
+  EXPECT_EQ(Summarize(run).arms[0].unfinished, 5u);
 }
 
 TEST(SummarizeTest, WarmUpEndsAtItsSlot) {
