@@ -24,7 +24,7 @@ Json Plotted(Duration d) {
   const double whole = std::round(static_cast<double>(d.count()) / 1e3);
   return whole == 0 ? 0.0 : whole / 1e3;
 }
-Json Mean(Duration total, uint64_t n) {
+Json MeanJson(Duration total, uint64_t n) {
   return n == 0 ? Json(nullptr) : Exact(static_cast<double>(total.count()) / static_cast<double>(n));
 }
 
@@ -63,15 +63,15 @@ Json CurveJson(const report::Curve& curve) {
 
 Json CompositionJson(const report::Composition& c) {
   Json stages = Json::array();
-  for (const Duration total : c.stages) stages.push_back(Mean(total, c.n));
+  for (const Duration total : c.stages) stages.push_back(MeanJson(total, c.n));
   const trace::DispatchParts& d = c.dispatch;
   return {{"quantile", c.quantile},
           {"n", c.n},
-          {"mean", Mean(c.whole, c.n)},
+          {"mean", MeanJson(c.whole, c.n)},
           {"stages", stages},
           {"dispatch",
-           {Mean(d.lease_wait, c.n), Mean(d.lease_batching, c.n), Mean(d.flow_control, c.n), Mean(d.scheduler, c.n),
-            Mean(d.other, c.n)}}};
+           {MeanJson(d.lease_wait, c.n), MeanJson(d.lease_batching, c.n), MeanJson(d.flow_control, c.n), MeanJson(d.scheduler, c.n),
+            MeanJson(d.other, c.n)}}};
 }
 
 Json OverTimeJson(const report::OverTime& over_time) {

@@ -70,7 +70,7 @@ void VisitPath(Codec& codec, AnyPath& path) {
   for (auto& hop : path.hops) VisitHop(codec, hop, at);
 }
 
-class Writer {
+class PathWriter {
  public:
   static constexpr bool kReads = false;
   void Word(uint64_t value) {
@@ -103,10 +103,10 @@ class Writer {
 };
 
 // After the first failure it reads zeros.
-class Reader {
+class PathReader {
  public:
   static constexpr bool kReads = true;
-  explicit Reader(std::string_view bytes) : rest_(bytes) {}
+  explicit PathReader(std::string_view bytes) : rest_(bytes) {}
 
   void Word(uint64_t& value) {
     value = 0;
@@ -177,7 +177,7 @@ class Reader {
   bool ok_ = true;
 };
 
-absl::Status Wrong(std::string_view origin, std::string_view what) {
+absl::Status BadPaths(std::string_view origin, std::string_view what) {
   return absl::InvalidArgumentError(StrCat(origin, ": ", what, "; it was cut or changed after hopgap wrote it"));
 }
 
@@ -191,7 +191,7 @@ std::string SumOf(std::string_view bytes) {
 }  // namespace
 
 std::string WritePaths(const report::Run& run) {
-  Writer writer;
+  PathWriter writer;
   writer.out() = kMagic;
   writer.Word(run.arms.size());
   for (const report::ArmRun& arm : run.arms) {
@@ -204,18 +204,18 @@ std::string WritePaths(const report::Run& run) {
 }
 
 absl::Status ReadPaths(std::string_view bytes, std::string_view origin, report::Run& run) {
-  if (!bytes.starts_with(kMagic)) return Wrong(origin, "does not begin as a file of paths, version 1");
+  if (!bytes.starts_with(kMagic)) return BadPaths(origin, "does not begin as a file of paths, version 1");
   if (bytes.size() < kMagic.size() + kSumBytes ||
       SumOf(bytes.substr(0, bytes.size() - kSumBytes)) != bytes.substr(bytes.size() - kSumBytes)) {
-    return Wrong(origin, "its checksum is wrong");
+    return BadPaths(origin, "its checksum is wrong");
   }
-  Reader reader(bytes.substr(kMagic.size(), bytes.size() - kMagic.size() - kSumBytes));
+  PathReader reader(bytes.substr(kMagic.size(), bytes.size() - kMagic.size() - kSumBytes));
   uint64_t arms = 0;
   reader.Word(arms);
-  if (arms != run.arms.size()) return Wrong(origin, StrCat(arms, " arms, but run.json has ", run.arms.size()));
+  if (arms != run.arms.size()) return BadPaths(origin, StrCat(arms, " arms, but run.json has ", run.arms.size()));
   for (report::ArmRun& arm : run.arms) {
     const std::string_view name = reader.Text();
-    if (name != arm.name) return Wrong(origin, StrCat("arm '", name, "' stands where run.json has '", arm.name, "'"));
+    if (name != arm.name) return BadPaths(origin, StrCat("arm '", name, "' stands where run.json has '", arm.name, "'"));
     uint64_t paths = 0;
     reader.Word(paths);
     arm.paths.clear();
@@ -225,7 +225,7 @@ absl::Status ReadPaths(std::string_view bytes, std::string_view origin, report::
       VisitPath(reader, path);
     }
   }
-  if (!reader.ok() || !reader.empty()) return Wrong(origin, "its paths do not end where the file does");
+  if (!reader.ok() || !reader.empty()) return BadPaths(origin, "its paths do not end where the file does");
   run.is_sample = false;
   return absl::OkStatus();
 }

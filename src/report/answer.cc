@@ -17,7 +17,7 @@ std::string LowerFirst(std::string text) {
   return text;
 }
 
-std::string Interval(const stats::Estimate& e) {
+std::string IntervalWords(const stats::Estimate& e) {
   if (!e.low && !e.high) return "no 95 % interval from so few";
   const auto end = [](const std::optional<int64_t>& v, std::string_view none) {
     if (!v || stats::IsInfinite(*v)) return std::string(none);
@@ -43,7 +43,7 @@ std::string Clause(const Summary& summary, const Difference& d) {
   const std::string arm = summary.Find(d.arm)->label, base = summary.Find(d.baseline)->label;
   const bool faster = d.pairs.sign() == Sign::kFaster;
   const std::string support =
-      StrCat(" (", Interval(median), ", median of ", Counted(d.pairs.n, "pair"), ", ", faster ? "faster" : "slower",
+      StrCat(" (", IntervalWords(median), ", median of ", Counted(d.pairs.n, "pair"), ", ", faster ? "faster" : "slower",
              " in ", faster ? d.pairs.faster : d.pairs.slower, " of them)");
   if (stats::IsInfinite(median.value)) {
     return StrCat("most messages of ", median.value > 0 ? arm : base, " never finished, those of ",
@@ -91,7 +91,7 @@ std::string Alone(const Summary& summary) {
     if (arm.n == 0 || !arm.until_handled.p50) continue;
     const stats::Estimate& p50 = *arm.until_handled.p50;
     const std::string value = stats::IsInfinite(p50.value) ? "no end" : Length(static_cast<double>(p50.value));
-    out += StrCat(out.empty() ? "" : "; ", arm.run.name, " takes ", value, " (", Interval(p50), ", median of ",
+    out += StrCat(out.empty() ? "" : "; ", arm.run.name, " takes ", value, " (", IntervalWords(p50), ", median of ",
                   Counted(arm.until_handled.n, "message"), ")");
   }
   if (out.empty()) return "Nothing completed: no figure can be given.";

@@ -9,7 +9,7 @@ namespace {
 
 using trace::Path;
 
-WallTime HandledAt(const Path& path) { return path.scheduled + path.until_handled; }
+WallTime WhenHandled(const Path& path) { return path.scheduled + path.until_handled; }
 
 bool InWarmUp(const Path& path, const Configuration& c) {
   if (c.warm_up <= Duration{0} || c.rate_per_second <= 0) return false;
@@ -36,8 +36,8 @@ ArmPaths Count(const ArmRun& arm, const Run& run) {
   Paths& paths = out.paths;
   for (const Path& path : arm.paths) paths.push_back(&path);
   std::stable_sort(paths.begin(), paths.end(), [](const Path* a, const Path* b) {
-    return std::tuple(a->slot, a->trace_hi, a->trace_lo, HandledAt(*a)) <
-           std::tuple(b->slot, b->trace_hi, b->trace_lo, HandledAt(*b));
+    return std::tuple(a->slot, a->trace_hi, a->trace_lo, WhenHandled(*a)) <
+           std::tuple(b->slot, b->trace_hi, b->trace_lo, WhenHandled(*b));
   });
   const auto same = [](const Path* a, const Path* b) {
     return a->slot == b->slot && a->trace_hi == b->trace_hi && a->trace_lo == b->trace_lo;

@@ -96,7 +96,7 @@ std::vector<std::string> Warnings(const Run& run, const std::string& name) {
   return out;
 }
 
-std::string Interval(const std::optional<int64_t>& low, const std::optional<int64_t>& high) {
+std::string IntervalCell(const std::optional<int64_t>& low, const std::optional<int64_t>& high) {
   const auto end = [](const std::optional<int64_t>& v, std::string_view none) {
     if (!v) return std::string(none);
     return stats::IsInfinite(*v) ? std::string(*v > 0 ? "inf" : "−inf") : SignedMillis(static_cast<double>(*v));
@@ -104,7 +104,7 @@ std::string Interval(const std::optional<int64_t>& low, const std::optional<int6
   return StrCat("[", end(low, "none"), ", ", end(high, "none"), "]");
 }
 
-std::string Value(int64_t v) {
+std::string ValueCell(int64_t v) {
   return stats::IsInfinite(v) ? std::string(v > 0 ? "inf" : "−inf") : SignedMillis(static_cast<double>(v));
 }
 
@@ -116,7 +116,7 @@ std::string Sentence(const ArmComparison& arm) {
                            whole.word == Word::kUnresolved ? ": no difference is resolved, "
                            : whole.word == Word::kSlower   ? " is slower in the second run, "
                                                            : " is faster in the second run, ",
-                           Value(p50.value), " ms ", Interval(p50.low, p50.high),
+                           ValueCell(p50.value), " ms ", IntervalCell(p50.low, p50.high),
                            " at the median until handled (n = ", whole.n_first, " and ", whole.n_second, ")");
   if (whole.word == Word::kUnresolved && whole.detectable.value_or(0) > 0) {
     out += StrCat("; so many messages show a shift of ", Length(static_cast<double>(*whole.detectable)),
@@ -125,15 +125,15 @@ std::string Sentence(const ArmComparison& arm) {
   return out + ".";
 }
 
-std::string Cell(const stats::QuantileDifference& d) { return StrCat(Value(d.value), " ", Interval(d.low, d.high)); }
+std::string DifferenceCell(const stats::QuantileDifference& d) { return StrCat(ValueCell(d.value), " ", IntervalCell(d.low, d.high)); }
 
 std::string ArmText(const ArmComparison& arm) {
   std::string out = StrCat("\n", arm.arm, ": second less first, ms [95 % interval; none: n has no such limit]\n");
   out += StrCat("  ", PadRight("", 15), PadLeft("p50", 25), PadLeft("shift", 25), "  second is\n");
   for (const MetricComparison& m : arm.metrics) {
-    const std::string p50 = m.quantiles.empty() ? "no figure" : Cell(m.quantiles[0]);
+    const std::string p50 = m.quantiles.empty() ? "no figure" : DifferenceCell(m.quantiles[0]);
     const std::string shift =
-        m.shift ? StrCat(Value(m.shift->value), " ", Interval(m.shift->low, m.shift->high)) : "unfinished";
+        m.shift ? StrCat(ValueCell(m.shift->value), " ", IntervalCell(m.shift->low, m.shift->high)) : "unfinished";
     std::string name = m.metric;
     std::replace(name.begin(), name.end(), '_', ' ');
     if (name == "publish rpc") name = trace::StageName(trace::Stage::kPublishRpc);
@@ -142,7 +142,7 @@ std::string ArmText(const ArmComparison& arm) {
   std::string tail;
   for (const stats::QuantileDifference& d : arm.metrics[0].quantiles) {
     if (d.p == stats::kP50) continue;
-    tail += StrCat(tail.empty() ? "" : "; ", "p", Fixed(d.p.AsDouble() * 100, 0), " ", Cell(d));
+    tail += StrCat(tail.empty() ? "" : "; ", "p", Fixed(d.p.AsDouble() * 100, 0), " ", DifferenceCell(d));
   }
   if (!tail.empty()) out += Wrap(StrCat("until handled at ", tail), 80, "  ", "    ");
   return out;

@@ -20,7 +20,7 @@ constexpr std::string_view kForm =
     "it is ARM.METRIC.QUANTILE<LIMIT, for example eos.until_handled.p95<50ms, difference(eos,std).dispatch_gap.p50<1s "
     "or ratio(eos,std).until_handled.p50<2.5";
 
-absl::Status Wrong(std::string_view text, std::string_view what) {
+absl::Status BadThreshold(std::string_view text, std::string_view what) {
   return absl::InvalidArgumentError(StrCat("threshold '", text, "': ", what));
 }
 
@@ -70,7 +70,7 @@ absl::Status ParseArms(std::string_view text, std::string_view& rest, Threshold&
     const std::vector<std::string_view> arms = Split(inside, ',');
     if (arms.size() != 2 || Trim(arms[0]).empty() || Trim(arms[1]).empty() ||
         !rest.substr(close + 1).starts_with('.')) {
-      return Wrong(text, StrCat("after '", name, "' come two arms, ')' and '.': ", kForm));
+      return BadThreshold(text, StrCat("after '", name, "' come two arms, ')' and '.': ", kForm));
     }
     out.of = of;
     out.arm = std::string(Trim(arms[0]));
@@ -81,7 +81,7 @@ absl::Status ParseArms(std::string_view text, std::string_view& rest, Threshold&
   // Arms have dots in their names; the metric and the quantile's own dot come behind.
   const size_t quantile = rest.rfind(".p");
   const size_t metric = quantile == std::string_view::npos || quantile == 0 ? quantile : rest.rfind('.', quantile - 1);
-  if (metric == std::string_view::npos || metric == 0) return Wrong(text, kForm);
+  if (metric == std::string_view::npos || metric == 0) return BadThreshold(text, kForm);
   out.arm = std::string(rest.substr(0, metric));
   rest.remove_prefix(metric + 1);
   return absl::OkStatus();
@@ -138,7 +138,7 @@ bool Keeps(const Threshold& t, double value) {
   return t.below ? value < t.limit : value > t.limit;
 }
 
-std::string Figure(const Threshold& t, const std::optional<double>& value, std::string_view none) {
+std::string FigureText(const Threshold& t, const std::optional<double>& value, std::string_view none) {
   if (!value) return std::string(none);
   if (std::isinf(*value)) return *value > 0 ? "inf" : "−inf";
   return t.of == Of::kRatio ? Fixed(*value, 2) : Length(*value);
@@ -150,7 +150,7 @@ absl::StatusOr<Threshold> ParseThreshold(std::string_view text) {
   Threshold out;
   out.text = std::string(text);
   const size_t sign = text.find_first_of("<>");
-  if (sign == std::string_view::npos) return Wrong(text, StrCat("there is no < or >: ", kForm));
+  if (sign == std::string_view::npos) return BadThreshold(text, StrCat("there is no < or >: ", kForm));
   out.below = text[sign] == '<';
   out.inclusive = text.substr(sign + 1).starts_with('=');
   std::string_view rest = Trim(text.substr(0, sign));
@@ -159,15 +159,15 @@ absl::StatusOr<Threshold> ParseThreshold(std::string_view text) {
   const size_t dot = rest.find('.');
   const std::string_view key = rest.substr(0, dot);
   const std::optional<Metric> metric = MetricNamed(key);
-  if (!metric) return Wrong(text, StrCat("'", key, "' is no metric; there are ", KnownMetrics()));
+  if (!metric) return BadThreshold(text, StrCat("'", key, "' is no metric; there are ", KnownMetrics()));
   out.metric = *metric;
   const std::string_view quantile = dot == std::string_view::npos ? std::string_view() : rest.substr(dot + 1);
   const std::optional<stats::Probability> p = ParseQuantile(quantile);
-  if (!p) return Wrong(text, StrCat("'", quantile, "' is no quantile; it is p50 or p99.9, between p0.001 and p99.999"));
+  if (!p) return BadThreshold(text, StrCat("'", quantile, "' is no quantile; it is p50 or p99.9, between p0.001 and p99.999"));
   out.quantile = *p;
   const std::optional<double> number = out.of == Of::kRatio ? ParseNumber<double>(limit) : ParseLength(limit);
   if (!number || !std::isfinite(*number)) {
-    return Wrong(text, out.of == Of::kRatio ? StrCat("'", limit, "' is no number; a ratio has no unit")
+    return BadThreshold(text, out.of == Of::kRatio ? StrCat("'", limit, "' is no number; a ratio has no unit")
                                             : StrCat("'", limit, "' is no length; it is 50ms, 1.5s or 200us"));
   }
   out.limit = *number;
@@ -180,7 +180,7 @@ absl::Status CheckThreshold(const Threshold& threshold, const std::vector<std::s
     if (std::find(arms.begin(), arms.end(), arm) != arms.end()) continue;
     std::string known;
     for (const std::string& name : arms) known += StrCat(known.empty() ? "" : ", ", name);
-    return Wrong(threshold.text, StrCat("there is no arm '", arm, "'; there are ", known));
+    return BadThreshold(threshold.text, StrCat("there is no arm '", arm, "'; there are ", known));
   }
   return absl::OkStatus();
 }
@@ -220,8 +220,8 @@ std::string RenderJudgement(const Judgement& j) {
   for (char& c : name) c = static_cast<char>(c - 'a' + 'A');
   const Threshold& t = j.threshold;
   std::string out =
-      StrCat(PadRight(name, 13), t.text, ": ", Figure(t, j.value, "no figure"), " [",
-             Figure(t, j.low, "no lower limit"), ", ", Figure(t, j.high, "no upper limit"), "], n = ", j.n);
+      StrCat(PadRight(name, 13), t.text, ": ", FigureText(t, j.value, "no figure"), " [",
+             FigureText(t, j.low, "no lower limit"), ", ", FigureText(t, j.high, "no upper limit"), "], n = ", j.n);
   if (!j.why.empty()) out += StrCat("; ", j.why);
   return out;
 }
