@@ -164,7 +164,7 @@ std::string Share(size_t part, size_t of) {
   return text;
 }
 
-int Main(bool tiny) {
+void PrintHead(bool tiny) {
   std::printf(
       "# How often the intervals hold\n\n"
       "Written by `./dev statistics`, which draws samples whose true quantiles are known. Every interval claims 95 %%; "
@@ -175,6 +175,10 @@ int Main(bool tiny) {
       "%% at\n"
       "1 ± 0.1 ms and 10 %% at 8 ± 0.8 ms, as a gate makes it. %s samples a cell (n = 1,000: %s), seed %llu.\n",
       tiny ? "200" : "10,000", tiny ? "200" : "2,000", static_cast<unsigned long long>(kSeed));
+}
+
+int Main(bool tiny) {
+  PrintHead(tiny);
   std::vector<std::pair<std::string, Cell>> cells;
   bool bad = false;
   for (const Shape shape : kShapes) {

@@ -129,6 +129,7 @@ struct RunFlags::Raw {
   CLI::Option *rate_given = nullptr, *streams_given = nullptr, *messages_given = nullptr, *duration_given = nullptr,
               *profile_given = nullptr, *policy_given = nullptr;
 
+  void AddOutput(CLI::App& app, const std::string& output);
   void AddTarget(CLI::App& app, const std::string& group);
   absl::Status ApplyPreset(RunOptions& options) const;
   absl::Status FinishSize(RunOptions& options) const;
@@ -147,6 +148,25 @@ void RunFlags::Raw::AddTarget(CLI::App& app, const std::string& group) {
                  "(default: hopgap- and a random number)")
       ->group(group);
   app.add_flag("--dry-run", dry_run, "say what would be made, sent and paid on another target, and end")->group(group);
+}
+
+// Where results go, and what is asked of them.
+void RunFlags::Raw::AddOutput(CLI::App& app, const std::string& output) {
+  app.add_option("--spans", spans, "what is written: auto, all, sampled:N, none; everything is always recorded")
+      ->group(output)
+      ->capture_default_str();
+  app.add_option("--out", out, "run folder to write (default runs/TIME)")->group(output);
+  app.add_flag("--no-out", no_out, "write no run folder")->group(output);
+  app.add_flag("--json", json, "print one JSON document (docs/json.md) and nothing else")->group(output);
+  app.add_flag("--per-hop", per_hop, "tables per hop as well")->group(output);
+  app.add_option("--waterfall", waterfall, "the arm whose median message is drawn")->group(output);
+  app.add_option("--report", report, "one more place for report.html, which the run folder holds anyway")
+      ->group(output);
+  app.add_option("--threshold", thresholds,
+                 "a promise, judged on its interval, for example 'eos.until_handled.p95<50ms' or\n"
+                 "'ratio(eos,std).until_handled.p50<2.5'; broken: exit code 11, undecided: 12")
+      ->group(output);
+  app.add_flag("--quiet", quiet, "no progress, only results")->group(output);
 }
 
 RunFlags::RunFlags(CLI::App& app, bool simulated) : raw_(std::make_shared<Raw>()) {
@@ -199,21 +219,7 @@ RunFlags::RunFlags(CLI::App& app, bool simulated) : raw_(std::make_shared<Raw>()
         ->group(output)
         ->capture_default_str();
   }
-  app.add_option("--spans", raw.spans, "what is written: auto, all, sampled:N, none; everything is always recorded")
-      ->group(output)
-      ->capture_default_str();
-  app.add_option("--out", raw.out, "run folder to write (default runs/TIME)")->group(output);
-  app.add_flag("--no-out", raw.no_out, "write no run folder")->group(output);
-  app.add_flag("--json", raw.json, "print one JSON document (docs/json.md) and nothing else")->group(output);
-  app.add_flag("--per-hop", raw.per_hop, "tables per hop as well")->group(output);
-  app.add_option("--waterfall", raw.waterfall, "the arm whose median message is drawn")->group(output);
-  app.add_option("--report", raw.report, "one more place for report.html, which the run folder holds anyway")
-      ->group(output);
-  app.add_option("--threshold", raw.thresholds,
-                 "a promise, judged on its interval, for example 'eos.until_handled.p95<50ms' or\n"
-                 "'ratio(eos,std).until_handled.p50<2.5'; broken: exit code 11, undecided: 12")
-      ->group(output);
-  app.add_flag("--quiet", raw.quiet, "no progress, only results")->group(output);
+  raw.AddOutput(app, output);
   app.add_option("--plant", raw.plants, "")->group("");
 }
 

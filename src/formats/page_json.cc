@@ -70,8 +70,8 @@ Json CompositionJson(const report::Composition& c) {
           {"mean", MeanJson(c.whole, c.n)},
           {"stages", stages},
           {"dispatch",
-           {MeanJson(d.lease_wait, c.n), MeanJson(d.lease_batching, c.n), MeanJson(d.flow_control, c.n), MeanJson(d.scheduler, c.n),
-            MeanJson(d.other, c.n)}}};
+           {MeanJson(d.lease_wait, c.n), MeanJson(d.lease_batching, c.n), MeanJson(d.flow_control, c.n),
+            MeanJson(d.scheduler, c.n), MeanJson(d.other, c.n)}}};
 }
 
 Json OverTimeJson(const report::OverTime& over_time) {

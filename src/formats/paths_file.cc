@@ -215,7 +215,8 @@ absl::Status ReadPaths(std::string_view bytes, std::string_view origin, report::
   if (arms != run.arms.size()) return BadPaths(origin, StrCat(arms, " arms, but run.json has ", run.arms.size()));
   for (report::ArmRun& arm : run.arms) {
     const std::string_view name = reader.Text();
-    if (name != arm.name) return BadPaths(origin, StrCat("arm '", name, "' stands where run.json has '", arm.name, "'"));
+    if (name != arm.name)
+      return BadPaths(origin, StrCat("arm '", name, "' stands where run.json has '", arm.name, "'"));
     uint64_t paths = 0;
     reader.Word(paths);
     arm.paths.clear();

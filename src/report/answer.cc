@@ -43,8 +43,8 @@ std::string Clause(const Summary& summary, const Difference& d) {
   const std::string arm = summary.Find(d.arm)->label, base = summary.Find(d.baseline)->label;
   const bool faster = d.pairs.sign() == Sign::kFaster;
   const std::string support =
-      StrCat(" (", IntervalWords(median), ", median of ", Counted(d.pairs.n, "pair"), ", ", faster ? "faster" : "slower",
-             " in ", faster ? d.pairs.faster : d.pairs.slower, " of them)");
+      StrCat(" (", IntervalWords(median), ", median of ", Counted(d.pairs.n, "pair"), ", ",
+             faster ? "faster" : "slower", " in ", faster ? d.pairs.faster : d.pairs.slower, " of them)");
   if (stats::IsInfinite(median.value)) {
     return StrCat("most messages of ", median.value > 0 ? arm : base, " never finished, those of ",
                   median.value > 0 ? base : arm, " did", support);

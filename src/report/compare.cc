@@ -125,7 +125,9 @@ std::string Sentence(const ArmComparison& arm) {
   return out + ".";
 }
 
-std::string DifferenceCell(const stats::QuantileDifference& d) { return StrCat(ValueCell(d.value), " ", IntervalCell(d.low, d.high)); }
+std::string DifferenceCell(const stats::QuantileDifference& d) {
+  return StrCat(ValueCell(d.value), " ", IntervalCell(d.low, d.high));
+}
 
 std::string ArmText(const ArmComparison& arm) {
   std::string out = StrCat("\n", arm.arm, ": second less first, ms [95 % interval; none: n has no such limit]\n");

@@ -163,12 +163,14 @@ absl::StatusOr<Threshold> ParseThreshold(std::string_view text) {
   out.metric = *metric;
   const std::string_view quantile = dot == std::string_view::npos ? std::string_view() : rest.substr(dot + 1);
   const std::optional<stats::Probability> p = ParseQuantile(quantile);
-  if (!p) return BadThreshold(text, StrCat("'", quantile, "' is no quantile; it is p50 or p99.9, between p0.001 and p99.999"));
+  if (!p)
+    return BadThreshold(text,
+                        StrCat("'", quantile, "' is no quantile; it is p50 or p99.9, between p0.001 and p99.999"));
   out.quantile = *p;
   const std::optional<double> number = out.of == Of::kRatio ? ParseNumber<double>(limit) : ParseLength(limit);
   if (!number || !std::isfinite(*number)) {
     return BadThreshold(text, out.of == Of::kRatio ? StrCat("'", limit, "' is no number; a ratio has no unit")
-                                            : StrCat("'", limit, "' is no length; it is 50ms, 1.5s or 200us"));
+                                                   : StrCat("'", limit, "' is no length; it is 50ms, 1.5s or 200us"));
   }
   out.limit = *number;
   return out;

@@ -46,12 +46,12 @@ double Within(double t, size_t degrees) {
 
 // Around the normal point, 26.7.5.
 double Expanded(double d) {
-  constexpr double z = 1.959963984540054;
-  constexpr double z2 = z * z, z3 = z2 * z, z5 = z3 * z2, z7 = z5 * z2, z9 = z7 * z2;
-  const double first = (z3 + z) / 4, second = (5 * z5 + 16 * z3 + 3 * z) / 96;
-  const double third = (3 * z7 + 19 * z5 + 17 * z3 - 15 * z) / 384;
-  const double fourth = (79 * z9 + 776 * z7 + 1482 * z5 - 1920 * z3 - 945 * z) / 92160;
-  return z + (first + (second + (third + fourth / d) / d) / d) / d;
+  constexpr double kZ = 1.959963984540054;
+  constexpr double kZ2 = kZ * kZ, kZ3 = kZ2 * kZ, kZ5 = kZ3 * kZ2, kZ7 = kZ5 * kZ2, kZ9 = kZ7 * kZ2;
+  const double first = (kZ3 + kZ) / 4, second = (5 * kZ5 + 16 * kZ3 + 3 * kZ) / 96;
+  const double third = (3 * kZ7 + 19 * kZ5 + 17 * kZ3 - 15 * kZ) / 384;
+  const double fourth = (79 * kZ9 + 776 * kZ7 + 1482 * kZ5 - 1920 * kZ3 - 945 * kZ) / 92160;
+  return kZ + (first + (second + (third + fourth / d) / d) / d) / d;
 }
 
 }  // namespace

@@ -1,0 +1,110 @@
+// The page, thresholds and comparisons as a user meets them. What the page shows is tested in a browser (web/test).
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "live/process.h"
+
+namespace hopgap::tests {
+namespace {
+
+namespace fs = std::filesystem;
+using ::testing::HasSubstr;
+
+class ReportCliTest : public ::testing::Test {
+ protected:
+  ReportCliTest() : folder_(fs::temp_directory_path() / ("hopgap-report-" + std::to_string(getpid()))) {
+    fs::create_directories(folder_);
+  }
+  ~ReportCliTest() override { fs::remove_all(folder_); }
+
+  struct Ended {
+    int code = 0;
+    std::string output;
+  };
+  Ended Hopgap(std::vector<std::string> words) const {
+    words.insert(words.begin(), HOPGAP_BINARY);
+    Process process(words, folder_.string(), {});
+    const int code = process.Wait();
+    return {code, process.output()};
+  }
+  Ended Simulate(const std::string& out, std::vector<std::string> more = {}) const {
+    std::vector<std::string> words = {"simulate", "--quiet", "--out", out};
+    words.insert(words.end(), more.begin(), more.end());
+    return Hopgap(words);
+  }
+  std::string Read(const fs::path& path) const {
+    std::ostringstream text;
+    text << std::ifstream(folder_ / path).rdbuf();
+    return text.str();
+  }
+
+  const fs::path folder_;
+};
+
+TEST_F(ReportCliTest, AFolderGivesItsPageAgainByteForByte) {
+  // Spans of ten messages only: the page is of all.
+  ASSERT_EQ(Simulate("r", {"--spans", "sampled:10"}).code, 0);
+  const std::string page = Read("r/report.html");
+  EXPECT_THAT(page, HasSubstr("hopgap.report/1"));
+  EXPECT_THAT(Read("r/summary.json"), HasSubstr("\"stages_n\": 31"));
+  EXPECT_EQ(Hopgap({"report", "r", "--out", "again.html"}).code, 0);
+  EXPECT_EQ(Read("again.html"), page);
+  fs::remove(folder_ / "r" / "report.html");
+  EXPECT_EQ(Hopgap({"report", "r"}).code, 0);
+  EXPECT_EQ(Read("r/report.html"), page);
+}
+
+TEST_F(ReportCliTest, ThresholdsHaveExitCodes) {
+  const std::string held = "ratio(replay.eos,replay.std).until_handled.p50>2.5", open = "std.until_handled.p99<10s";
+  const std::string broken = "replay.eos.until_handled.p50<100ms";
+  const Ended run = Simulate("r", {"--threshold", held, "--threshold", open});
+  EXPECT_EQ(run.code, 12);
+  EXPECT_THAT(run.output, HasSubstr("PASS         " + held));
+  EXPECT_THAT(run.output, HasSubstr("INCONCLUSIVE " + open));
+  const nlohmann::json summary = nlohmann::json::parse(Read("r/summary.json"));
+  EXPECT_EQ(summary.at("thresholds")[1].at("outcome"), "inconclusive");
+  EXPECT_EQ(Hopgap({"report", "r"}).code, 12);  // its own
+  EXPECT_EQ(Hopgap({"report", "r", "--threshold", held}).code, 0);
+  EXPECT_EQ(Hopgap({"report", "r", "--threshold", open, "--threshold", broken}).code, 11);
+  const Ended wrong = Simulate("other", {"--threshold", "gone.until_handled.p50<1s"});
+  EXPECT_EQ(wrong.code, 3);
+  EXPECT_THAT(wrong.output, HasSubstr("no arm 'gone'; there are std, eos"));
+  EXPECT_FALSE(fs::exists(folder_ / "other"));
+}
+
+TEST_F(ReportCliTest, ComparesTwoFolders) {
+  ASSERT_EQ(Simulate("a").code, 0);
+  ASSERT_EQ(Simulate("b", {"--seed", "7"}).code, 0);
+  const Ended text = Hopgap({"compare", "a", "b", "--report", "c.html"});
+  EXPECT_EQ(text.code, 0);
+  EXPECT_THAT(text.output, HasSubstr("seed: 203, 7"));
+  EXPECT_THAT(Read("c.html"), HasSubstr("hopgap.compare/1"));
+  const Ended json = Hopgap({"compare", "a", "b", "--json"});
+  EXPECT_EQ(nlohmann::json::parse(json.output).at("arms").size(), 5u);
+}
+
+TEST_F(ReportCliTest, SaysWhatAFolderLacks) {
+  EXPECT_EQ(Hopgap({"report", "nowhere"}).code, 3);
+  ASSERT_EQ(Simulate("r").code, 0);
+  std::string paths = Read("r/paths.bin");
+  paths[paths.size() / 2] ^= 1;
+  std::ofstream(folder_ / "r" / "paths.bin") << paths;
+  const Ended changed = Hopgap({"report", "r"});
+  EXPECT_EQ(changed.code, 3);
+  EXPECT_THAT(changed.output, HasSubstr("checksum is wrong"));
+  fs::remove(folder_ / "r" / "paths.bin");
+  EXPECT_THAT(Hopgap({"report", "r"}).output, HasSubstr("hopgap analyze r --report FILE"));
+  EXPECT_EQ(Hopgap({"analyze", "r", "--report", "spans.html"}).code, 0);
+  EXPECT_THAT(Read("spans.html"), HasSubstr("hopgap.report/1"));
+  EXPECT_EQ(Hopgap({"report", "r", "r"}).code, 3);  // two, and no --out
+  EXPECT_EQ(Hopgap({"analyze", "r", "--report", "no/such/place.html"}).code, 6);
+}
+
+}  // namespace
+}  // namespace hopgap::tests
