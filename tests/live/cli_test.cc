@@ -122,7 +122,7 @@ TEST_F(CliTest, WrongWordsNameFlagValueAndLimit) {
   ExpectFailure({"run", "--rate", "100000", "--messages", "1000000"}, 3, "--ring-events");
   ExpectFailure({"run", "--waterfall", "nobody"}, 3, "--waterfall nobody: no such arm; use one of std, eos");
   ExpectFailure({"run", "--target", "localhost:1", "--plant", "ack=7ms"}, 3, "need the embedded broker");
-  ExpectFailure({"analyze", "nothing-here"}, 3, "nothing-here/run.json");
+  ExpectFailure({"analyze", "nothing-here"}, 3, "nothing-here: cannot be read");
   EXPECT_THAT(Entries(), ::testing::IsEmpty());
 }
 
