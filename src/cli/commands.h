@@ -28,6 +28,7 @@ void AddSimulate(CLI::App& app, Commands& commands);
 void AddAnalyze(CLI::App& app, Commands& commands);
 void AddReport(CLI::App& app, Commands& commands);
 void AddCompare(CLI::App& app, Commands& commands);
+void AddClients(CLI::App& app, Commands& commands);
 void AddServe(CLI::App& app, Commands& commands);
 void AddCollect(CLI::App& app, Commands& commands);
 void AddApi(CLI::App& app, Commands& commands);

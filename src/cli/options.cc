@@ -194,10 +194,13 @@ RunFlags::RunFlags(CLI::App& app, bool simulated) : raw_(std::make_shared<Raw>()
   app.add_option("--max-outstanding-messages", raw.max_outstanding, "flow control of each worker")
       ->group(chain)
       ->capture_default_str();
-  app.add_option("--client", raw.client, "client model: go")->group(chain)->capture_default_str();
+  app.add_option("--client", raw.client, "client model of the arms std and eos; hopgap clients lists them")
+      ->group(chain)
+      ->capture_default_str();
   app.add_option("--arm", raw.arms,
-                 "one more arm in every group: std, eos, eos-overlap, NAME:KIND[,streams=N], or with\n"
-                 "--processes NAME:worker=COMMAND (docs/worker-contract.md)")
+                 "one more arm in every group: std, eos, std-MODEL or eos-MODEL (eos-java, eos-overlap),\n"
+                 "NAME:KIND[,streams=N|default][,client=MODEL], or with --processes\n"
+                 "NAME:worker=COMMAND (docs/worker-contract.md)")
       ->group(chain);
   app.add_option("--publish", raw.publish, "await: ack after the publish's result; fire: ack at once")
       ->group(chain)

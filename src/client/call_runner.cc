@@ -55,7 +55,7 @@ void CallRunner::StartCalls(Instant now, uint64_t batch_id, std::vector<Target> 
   if (batch.attempt > 0 && !IsModack(batch.purpose)) {
     ends = std::min(ends, batch.retrying_since + options_.model.ack_retry_total);
   }
-  const size_t per_call = options_.model.ids_per_call;
+  const size_t per_call = IdsPerCall(batch.purpose);
   for (size_t at = 0; at < targets.size(); at += per_call) {
     const auto first = targets.begin() + static_cast<std::ptrdiff_t>(at);
     const auto last = first + static_cast<std::ptrdiff_t>(std::min(per_call, targets.size() - at));
@@ -125,11 +125,11 @@ Outcome CallRunner::Finish(Instant now, Call call, const absl::Status& status, s
                      {.delivery = target.delivery_key, .rpc = call.rpc, .value = status.raw_code()});
     // Without exactly-once a call is best effort: its code is the only answer.
     Verdict verdict = status.ok() ? Verdict::kSuccess : Verdict::kFailed;
-    if (target.exactly_once) verdict = Judge(status, metadata, target.ack_id);
+    if (target.exactly_once) verdict = Judge(status, metadata, target.ack_id, options_.model.unlisted);
     if (verdict == Verdict::kRetry) {
       batch.retry.push_back(std::move(target));
     } else {
-      outcome.results.emplace_back(std::move(target), verdict == Verdict::kSuccess);
+      outcome.results.push_back({std::move(target), verdict == Verdict::kSuccess, verdict == Verdict::kInvalidId});
     }
   }
   --batch.running;
@@ -153,10 +153,10 @@ void CallRunner::EndOfCalls(Instant now, uint64_t batch_id, Outcome& outcome, Ac
   }
 }
 
-// The first retry follows at once; a retry is one call, so it takes as many ids
-// as a call may carry.
+// The first retry follows at once in Go, others pause before it; a retry is one
+// call, so it takes as many ids as a call may carry.
 void CallRunner::StartRetries(Instant now, const Batch& batch, Actions& out) {
-  const size_t per_call = options_.model.ids_per_call;
+  const size_t per_call = IdsPerCall(batch.purpose);
   const BackoffShape shape{options_.model.retry_initial, 20, options_.model.retry_max};
   for (size_t at = 0; at < batch.retry.size(); at += per_call) {
     const uint64_t id = ++last_batch_;
@@ -170,7 +170,13 @@ void CallRunner::StartRetries(Instant now, const Batch& batch, Actions& out) {
     ++unfinished_[batch.stream];
     const auto first = batch.retry.begin() + static_cast<std::ptrdiff_t>(at);
     const auto last = first + static_cast<std::ptrdiff_t>(std::min(per_call, batch.retry.size() - at));
-    StartCalls(now, id, std::vector<Target>(first, last), out);
+    if (options_.model.retries_at_once) {
+      StartCalls(now, id, std::vector<Target>(first, last), out);
+    } else {
+      part.attempt = 0;
+      part.retry.assign(first, last);
+      retries_.emplace(WakeKey{now + part.backoff.Pause(), ++last_wake_}, id);
+    }
   }
 }
 
@@ -179,7 +185,12 @@ bool CallRunner::MayRetry(Instant now, const Batch& batch) const {
   return batch.attempt == 0 || now < batch.retrying_since + options_.model.ack_retry_total;
 }
 
+size_t CallRunner::IdsPerCall(Purpose purpose) const {
+  return IsModack(purpose) ? options_.model.ids_per_call : options_.model.ids_per_ack_call;
+}
+
 bool CallRunner::MayResend(Instant now, const Call& call) const {
+  if (!options_.model.resends_exactly_once && call.targets.front().exactly_once) return false;
   return now < call.ends && (retries_modacks_ || !IsModack(batches_.at(call.batch).purpose));
 }
 
@@ -196,7 +207,7 @@ Outcome CallRunner::Retry(Instant now, uint64_t batch_id, Actions& out) {
 }
 
 void CallRunner::FailRetries(uint64_t batch_id, Outcome& outcome) {
-  for (Target& target : batches_.at(batch_id).retry) outcome.results.emplace_back(std::move(target), false);
+  for (Target& target : batches_.at(batch_id).retry) outcome.results.push_back({std::move(target)});
   Forget(batch_id);
 }
 

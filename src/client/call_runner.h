@@ -23,18 +23,23 @@ enum class Purpose : uint8_t { kReceipt, kExtension, kAck, kNack };
 
 // What the return of a call (or the end of a retry) settled.
 struct Outcome {
+  struct Result {
+    Target target;
+    bool ok = false;
+    bool invalid_id = false;  // not ok, because the ack id is invalid
+  };
   Purpose purpose = Purpose::kAck;
   uint32_t stream = 0;
-  std::vector<std::pair<Target, bool>> results;  // ids whose fate is final
-  bool sender_free = false;                      // all calls of a sender's batch have returned
+  std::vector<Result> results;  // ids whose fate is final
+  bool sender_free = false;     // all calls of a sender's batch have returned
 };
 
 // The Acknowledge and ModifyAckDeadline calls of one subscriber.
 //
 // A batch goes out in parallel calls of `ids_per_call`; each call is sent again
 // on UNAVAILABLE inside its timeout. Once all calls of the batch have returned,
-// the ids that exactly-once allows to retry go on by themselves: at once, then
-// with growing pauses, until they succeed, fail for good, or the limit is
+// the ids that exactly-once allows to retry go on by themselves: at once (where
+// the model does), then with growing pauses, until they succeed, fail for good, or the limit is
 // reached (modacks: `modack_retries`; acks and nacks: `ack_retry_total`).
 // Retries belong to no sender: a sender is free when its first calls returned.
 class CallRunner {
@@ -96,6 +101,7 @@ class CallRunner {
   void FailRetries(uint64_t batch_id, Outcome& outcome);
   bool MayRetry(Instant now, const Batch& batch) const;
   bool MayResend(Instant now, const Call& call) const;
+  size_t IdsPerCall(Purpose purpose) const;
   void Forget(uint64_t batch_id);
 
   Options options_;

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <deque>
 #include <utility>
+#include <vector>
 
 #include "base/draw.h"
 #include "client/action.h"
@@ -17,13 +18,20 @@
 
 namespace hopgap::client {
 
+inline int64_t CallbackSlots(const Subscriber::Options& options) {
+  const Model& model = options.model;
+  if (model.callback_slots == 0) return model.max_outstanding_messages;
+  if (model.callback_slots < 0) return model.callback_slots;
+  return model.callback_slots * (model.slots_per_stream ? options.streams : 1);
+}
+
 // What the iterators of one subscriber share.
 struct Core {
   Core(Subscriber::Options given, trace::EventSink& sink, uint64_t& next_rpc)
       : options(std::move(given)),
         recorder(sink, options.place),
         flow(options.model.max_outstanding_messages, options.model.max_outstanding_bytes),
-        scheduler(options.model.max_outstanding_messages),
+        scheduler(CallbackSlots(options), options.model.loop_waits_for_slot),
         calls({options.subscription, options.model, options.seed}, recorder, next_rpc) {}
 
   const Model& model() const { return options.model; }
@@ -45,6 +53,11 @@ struct Core {
     out.push_back(std::move(action));
   }
 
+  // The streams that get what it held go on at the end of the event.
+  void ReleaseCredits(DeliveryEntry& entry) {
+    if (std::exchange(entry.holds_credits, false)) flow.Release(entry.bytes(), admitted);
+  }
+
   Subscriber::Options options;
   Recorder recorder;
   DeliveryTable deliveries;
@@ -52,6 +65,7 @@ struct Core {
   Scheduler scheduler;
   CallRunner calls;
   std::deque<std::pair<Instant, uint64_t>> starting;  // planted scheduler delay; in order of time
+  std::vector<uint32_t> admitted;                     // streams whose present message just got its credits
   size_t outstanding = 0;                             // received, not yet returned or given up
   bool properties_seen = false;
 };

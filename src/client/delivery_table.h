@@ -34,9 +34,11 @@ struct DeliveryEntry {
   std::string order_key;  // empty unless callbacks of its key run in order
   uint32_t stream = 0;
   Phase phase = Phase::kReceived;
-  bool receipt_pending = false;  // its loop waits for the receipt modack of this id
+  bool receipt_pending = false;  // its loop, or it alone, waits for the receipt modack of this id
   bool receipt_failed = false;
-  bool settled = false;  // Ack or Nack was called
+  bool receipt_invalid = false;  // failed, as the ack id is invalid
+  bool holds_credits = false;    // of flow control
+  bool settled = false;          // Ack or Nack was called
   bool lease_abandoned = false;
   bool done = false;  // its result is known, or there will be none
 

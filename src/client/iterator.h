@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <optional>
 #include <string>
 #include <vector>
@@ -16,10 +17,14 @@ namespace hopgap::client {
 
 // One stream of a subscriber: its loop, its sender, its leases.
 //
-// The loop is stop-and-wait: read a response; under exactly-once wait for the
-// receipt modacks of all its messages (unless the model overlaps); then for
-// each message, in order, take flow-control credits and a worker; read again.
-// A message that waits keeps all that is behind it on this stream waiting.
+// The loop of the Go library is stop-and-wait: read a response; under
+// exactly-once wait for the receipt modacks of all its messages; then for each
+// message, in order, take flow-control credits and a worker; read again. A
+// message that waits keeps all that is behind it on this stream waiting.
+//
+// Where a model's messages wait for their receipts by themselves (kInOrder,
+// kOwn) the stream reads on meanwhile, until as many messages wait in it as
+// flow control lets out at once.
 class Iterator {
  public:
   Iterator(Core& core, uint32_t index, Instant start);  // `core` outlives it
@@ -56,18 +61,25 @@ class Iterator {
  private:
   enum class Step : uint8_t { kIdle, kReceipts, kCredits, kPlanted, kWorker };
 
-  void TakeIn(Instant now, Instant received, Instant read_posted, pubsub::StreamingPullResponse& response);
+  using Ids = std::vector<uint64_t>;
+  // The deliveries of the response.
+  Ids TakeIn(Instant now, Instant received, Instant read_posted, pubsub::StreamingPullResponse& response);
   DeliveryEntry& AddDelivery(Instant received, pubsub::ReceivedMessage& message, bool ordered);
-  void QueueReceipts(Instant now);
-  void SendReceipts(Instant now, Actions& out);
-  void OnReceipt(Instant now, const Target& target, bool ok, Actions& out);
-  void DropFailed(Instant now);
-  void Drop(DeliveryEntry& entry);
+  const Receipts& receipts() const;
+  bool reads_on() const;
+  // How many of them have a receipt that somebody waits for.
+  size_t SendReceipts(Instant now, const Ids& arrived, Actions& out);
+  void OnReceipt(const Outcome::Result& result);
+  void AfterReceipts(Instant now, Actions& out);
+  // Moves what waits for no receipt any more to where callbacks start from.
+  void Release(Instant now);
+  bool DropIfFailed(Instant now, DeliveryEntry& entry);
 
   void Dispatch(Instant now, Actions& out);
+  void ReadOn(Instant now, Actions& out);
   bool Credits(Instant now, DeliveryEntry& entry);
   bool Worker(Instant now, DeliveryEntry& entry, Actions& out);
-  DeliveryEntry& Present() { return *core_.deliveries.Find(batch_[next_]); }
+  DeliveryEntry& Present() { return *core_.deliveries.Find(ready_.front()); }
 
   void Pump(Instant now, Actions& out);
   void OnLeaseTick(Instant now, const LeaseKeeper::Tick& tick, Actions& out);
@@ -80,10 +92,11 @@ class Iterator {
   Sender sender_;
   LeaseKeeper leases_;
 
-  std::vector<uint64_t> batch_;  // deliveries of the present response
-  size_t next_ = 0;              // the present message
+  // Deliveries that wait for their own receipts, in order of receipt; then
+  // those that the loop has to hand over, the present one first.
+  std::deque<uint64_t> unreceipted_, ready_;
   Step step_ = Step::kIdle;      // what the loop waits for; kIdle: for a response
-  size_t receipts_running_ = 0;  // ids without a result
+  size_t receipts_running_ = 0;  // kReceipts: ids without a result
   Instant resume_at_;            // kPlanted
   uint64_t responses_ = 0;       // numbers them from 1, over all reconnects
   size_t live_ = 0;              // deliveries not forgotten yet

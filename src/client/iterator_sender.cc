@@ -1,5 +1,6 @@
 // The sender's side of an iterator: acks, nacks, leases, deadlines and the stop.
 #include <algorithm>
+#include <utility>
 
 #include "base/check.h"
 #include "client/iterator.h"
@@ -30,22 +31,24 @@ void Iterator::ForgetIfOver(DeliveryEntry& entry) {
   const bool given_up = entry.phase == DeliveryEntry::Phase::kReturned && entry.lease_abandoned && !entry.settled;
   if (given_up) entry.done = true;
   if (!entry.done || entry.phase == DeliveryEntry::Phase::kHanded) return;
+  core_.ReleaseCredits(entry);
   --live_;
   core_.deliveries.Erase(entry.delivery.id);
 }
 
 void Iterator::OnOutcome(Instant now, Outcome outcome, Actions& out) {
-  for (const auto& [target, ok] : outcome.results) {
+  for (const Outcome::Result& result : outcome.results) {
     switch (outcome.purpose) {
-      case Purpose::kReceipt: OnReceipt(now, target, ok, out); break;
+      case Purpose::kReceipt: OnReceipt(result); break;
       case Purpose::kExtension:  // the message stays with its handler, whatever became of its lease
         break;
       case Purpose::kAck:
-      case Purpose::kNack: OnSettled(target, ok, out); break;
+      case Purpose::kNack: OnSettled(result.target, result.ok, out); break;
     }
   }
+  if (outcome.purpose == Purpose::kReceipt && !outcome.results.empty()) AfterReceipts(now, out);
   if (outcome.sender_free) {
-    sender_.SetBusy(false);
+    sender_.SetBusy(now, false);
     Pump(now, out);
   }
   if (stopping_) FinishStop(now, out);
@@ -69,13 +72,17 @@ void Iterator::OnSettled(const Target& target, bool ok, Actions& out) {
 }
 
 void Iterator::Pump(Instant now, Actions& out) {
-  if (sender_.busy()) return;
-  if (auto due = sender_.Take(now)) {
-    const int32_t seconds = due->purpose == Purpose::kReceipt ? leases_.deadline_seconds() : 0;
-    sender_.SetBusy(true);
-    core_.calls.Send(now, index_, due->purpose, seconds, true, std::move(due->targets), out);
-  } else if (const auto tick = leases_.TakeTick(now)) {
-    OnLeaseTick(now, *tick, out);
+  const bool waits = core_.model().sender_waits;
+  while (!sender_.busy()) {
+    if (auto due = sender_.Take(now)) {
+      const int32_t seconds = due->purpose == Purpose::kReceipt ? leases_.deadline_seconds() : 0;
+      sender_.SetBusy(now, waits);
+      core_.calls.Send(now, index_, due->purpose, seconds, waits, std::move(due->targets), out);
+    } else if (const auto tick = leases_.TakeTick(now)) {
+      OnLeaseTick(now, *tick, out);
+    } else {
+      return;
+    }
   }
 }
 
@@ -91,8 +98,9 @@ void Iterator::OnLeaseTick(Instant now, const LeaseKeeper::Tick& tick, Actions& 
   std::vector<Target> targets;
   targets.reserve(tick.extend.size());
   for (const uint64_t id : tick.extend) targets.push_back(core_.deliveries.Find(id)->target());
-  sender_.SetBusy(true);
-  core_.calls.Send(now, index_, Purpose::kExtension, leases_.deadline_seconds(), true, std::move(targets), out);
+  const bool waits = core_.model().sender_waits;
+  sender_.SetBusy(now, waits);
+  core_.calls.Send(now, index_, Purpose::kExtension, leases_.deadline_seconds(), waits, std::move(targets), out);
 }
 
 void Iterator::OnStreamEnded(Instant now, const absl::Status& status, Actions& out) {
@@ -104,7 +112,7 @@ void Iterator::OnDeadline(Instant now, Actions& out) {
   stream_.OnDeadline(now, leases_.deadline_seconds(), out);
   if (step_ == Step::kPlanted && resume_at_ <= now) {
     if (Worker(now, Present(), out)) {
-      ++next_;
+      ready_.pop_front();
       Dispatch(now, out);
     }
   }
@@ -138,7 +146,9 @@ void Iterator::GiveUp(Instant now, DeliveryEntry& entry) {
 void Iterator::Stop(Instant now, Actions&) {
   stopping_ = true;
   stream_.StopReading();
-  for (; next_ < batch_.size(); ++next_) GiveUp(now, Present());
+  for (std::deque<uint64_t>* waiting : {&ready_, &unreceipted_}) {
+    for (const uint64_t id : std::exchange(*waiting, {})) GiveUp(now, *core_.deliveries.Find(id));
+  }
   step_ = Step::kIdle;
   receipts_running_ = 0;
 }

@@ -3,8 +3,12 @@
 #include <algorithm>
 #include <chrono>
 
+#include "base/draw.h"
+
 namespace hopgap::client {
 namespace {
+
+constexpr Duration kShortestPart{std::chrono::milliseconds{10}};
 
 int32_t SecondsOf(Duration length) {
   return static_cast<int32_t>(std::chrono::floor<std::chrono::seconds>(length).count());
@@ -12,8 +16,8 @@ int32_t SecondsOf(Duration length) {
 
 }  // namespace
 
-LeaseKeeper::LeaseKeeper(const Model& model, Instant start)
-    : model_(model), ack_times_(model.lease_min, model.lease_max), tick_(start + model.first_lease_tick) {}
+LeaseKeeper::LeaseKeeper(const Model& model, Instant start, uint64_t seed)
+    : model_(model), seed_(seed), ack_times_(model.lease_min, model.lease_max), tick_(start + model.first_lease_tick) {}
 
 bool LeaseKeeper::SetExactlyOnce(Instant now, bool exactly_once) {
   if (exactly_once == exactly_once_) return false;
@@ -23,8 +27,28 @@ bool LeaseKeeper::SetExactlyOnce(Instant now, bool exactly_once) {
 }
 
 void LeaseKeeper::Add(Instant now, uint64_t delivery, Instant end) {
-  SkipIdleTicks(now);
+  switch (model_.lease_timer) {
+    case LeaseTimer::kBeforeDeadline: SkipIdleTicks(now); break;
+    case LeaseTimer::kRandom:
+      if (ends_.empty()) tick_ = now + RandomPart();
+      break;
+    case LeaseTimer::kEachMessage: SetDue(delivery, now + model_.stream_ack_deadline - model_.lease_grace); break;
+  }
   ends_.emplace(delivery, end);
+}
+
+void LeaseKeeper::Remove(uint64_t delivery) {
+  ends_.erase(delivery);
+  const auto due = due_.find(delivery);
+  if (due == due_.end()) return;
+  by_due_.erase({due->second, delivery});
+  due_.erase(due);
+}
+
+void LeaseKeeper::SetDue(uint64_t delivery, Instant due) {
+  const auto [at, fresh] = due_.try_emplace(delivery, due);
+  if (!fresh) by_due_.erase({std::exchange(at->second, due), delivery});
+  by_due_.emplace(due, delivery);
 }
 
 void LeaseKeeper::AddAckTime(Duration taken) {
@@ -43,15 +67,23 @@ Duration LeaseKeeper::Period() const {
   return period.count() > 0 ? period : deadline / 2;
 }
 
+Duration LeaseKeeper::RandomPart() {
+  const Duration longest = std::chrono::seconds{deadline_seconds()} * 9 / 10;
+  const auto part = static_cast<unsigned __int128>(longest.count()) * FractionOf(Mix(seed_, drawn_++));
+  return std::max<Duration>(kShortestPart, Duration{static_cast<int64_t>(part / kFractionOne)});
+}
+
 void LeaseKeeper::SkipIdleTicks(Instant now) {
-  if (!ends_.empty() || tick_ >= now) return;
+  if (model_.lease_timer != LeaseTimer::kBeforeDeadline || !ends_.empty() || tick_ >= now) return;
   const Duration period = Period();
   const int64_t missed = ((now - tick_).count() + period.count() - 1) / period.count();
   tick_ += missed * period;
 }
 
 std::optional<LeaseKeeper::Tick> LeaseKeeper::TakeTick(Instant now) {
-  if (ends_.empty() || now < tick_) return std::nullopt;
+  const std::optional<Instant> next = NextTick();
+  if (!next || now < *next) return std::nullopt;
+  if (model_.lease_timer == LeaseTimer::kEachMessage) return TakeEach(now);
   Tick tick;
   for (auto lease = ends_.begin(); lease != ends_.end();) {
     if (lease->second < now) {
@@ -62,13 +94,28 @@ std::optional<LeaseKeeper::Tick> LeaseKeeper::TakeTick(Instant now) {
       ++lease;
     }
   }
-  tick_ = now + Period();
+  tick_ = now + (model_.lease_timer == LeaseTimer::kRandom ? RandomPart() : Period());
+  return tick;
+}
+
+LeaseKeeper::Tick LeaseKeeper::TakeEach(Instant now) {
+  Tick tick;
+  while (!by_due_.empty() && by_due_.begin()->first <= now) {
+    const uint64_t delivery = by_due_.begin()->second;
+    if (ends_.at(delivery) < now) {
+      tick.abandoned.push_back(delivery);
+      Remove(delivery);
+    } else {
+      tick.extend.push_back(delivery);
+      SetDue(delivery, now + Period());
+    }
+  }
   return tick;
 }
 
 std::optional<Instant> LeaseKeeper::NextTick() const {
   if (ends_.empty()) return std::nullopt;
-  return tick_;
+  return model_.lease_timer == LeaseTimer::kEachMessage ? by_due_.begin()->first : tick_;
 }
 
 }  // namespace hopgap::client

@@ -2,16 +2,21 @@
 
 #include <absl/strings/match.h>
 
+#include <algorithm>
+#include <vector>
+
 #include "pubsub/error_details.h"
 
 namespace hopgap::client {
 
-Verdict Judge(const absl::Status& status, const std::map<std::string, std::string>& metadata,
-              const std::string& ack_id) {
+Verdict Judge(const absl::Status& status, const std::map<std::string, std::string>& metadata, const std::string& ack_id,
+              UnlistedIds unlisted) {
   if (const auto named = metadata.find(ack_id); named != metadata.end()) {
-    // PERMANENT_FAILURE_INVALID_ACK_ID and any text this version does not know.
-    return named->second.starts_with(pubsub::kTransientPrefix) ? Verdict::kRetry : Verdict::kFailed;
+    if (named->second.starts_with(pubsub::kTransientPrefix)) return Verdict::kRetry;
+    // Any other text is one that this version does not know.
+    return named->second == pubsub::kPermanentInvalidAckId ? Verdict::kInvalidId : Verdict::kFailed;
   }
+  if (!metadata.empty() && unlisted == UnlistedIds::kSucceeded) return Verdict::kSuccess;
   switch (status.code()) {
     case absl::StatusCode::kOk: return Verdict::kSuccess;
     case absl::StatusCode::kDeadlineExceeded:
@@ -25,18 +30,14 @@ Verdict Judge(const absl::Status& status, const std::map<std::string, std::strin
 
 bool ResendsUnary(const absl::Status& status) { return status.code() == absl::StatusCode::kUnavailable; }
 
-bool ReopensStream(const absl::Status& status) {
-  switch (status.code()) {
-    case absl::StatusCode::kOk:
-    case absl::StatusCode::kDeadlineExceeded:
-    case absl::StatusCode::kInternal:
-    case absl::StatusCode::kAborted: return true;
-    case absl::StatusCode::kUnavailable: return !absl::StrContains(status.message(), "Server shutdownNow invoked");
-    case absl::StatusCode::kUnknown:
-      return absl::StrContains(status.message(), "received prior goaway: code: NO_ERROR");
-    default:  // RESOURCE_EXHAUSTED too: it may be tried again on opening only, and this is a read
-      return false;
+bool ReopensStream(const absl::Status& status, const Model& model) {
+  const std::vector<absl::StatusCode>& codes = model.reopens_after;
+  if (std::find(codes.begin(), codes.end(), status.code()) == codes.end()) {
+    return status.code() == absl::StatusCode::kUnknown &&
+           absl::StrContains(status.message(), "received prior goaway: code: NO_ERROR");
   }
+  return status.code() != absl::StatusCode::kUnavailable || !model.shutdown_now_is_final ||
+         !absl::StrContains(status.message(), "Server shutdownNow invoked");
 }
 
 bool RetriesPublish(const absl::Status& status) {

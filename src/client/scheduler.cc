@@ -10,7 +10,7 @@ constexpr int64_t kUnlimitedSlots = 1'000'000'000;
 
 }  // namespace
 
-Scheduler::Scheduler(int64_t slots) : slots_(MessageLimit(slots)) {
+Scheduler::Scheduler(int64_t slots, bool adders_wait) : slots_(MessageLimit(slots)), adders_wait_(adders_wait) {
   if (slots_ < 0) slots_ = kUnlimitedSlots;
 }
 
@@ -25,7 +25,7 @@ Scheduler::Added Scheduler::Add(uint64_t delivery, std::string_view key) {
   }
   if (!waiting_.empty() || running_ >= slots_) {
     waiting_.push_back(delivery);
-    return Added::kWaits;
+    return adders_wait_ ? Added::kWaits : Added::kQueued;
   }
   ++running_;
   return Added::kRuns;
@@ -46,7 +46,7 @@ void Scheduler::Returned(std::string_view key, std::vector<Started>& started) {
   --running_;
   if (waiting_.empty()) return;
   ++running_;
-  started.push_back({waiting_.front(), true});
+  started.push_back({waiting_.front(), adders_wait_});
   waiting_.pop_front();
 }
 

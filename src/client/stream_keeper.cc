@@ -25,7 +25,7 @@ StreamKeeper::StreamKeeper(Options options, const Model& model, Instant start)
     : options_(std::move(options)),
       model_(model),
       monitor_(start, model.monitor_tick),
-      backoff_(kStreamReopen, options_.seed),
+      backoff_({model.reopen_initial, 20, model.reopen_max}, options_.seed),
       next_ping_(start + model.ping),
       last_ping_(start),
       last_response_(start),
@@ -55,6 +55,16 @@ void StreamKeeper::Read(Instant now, Actions& out) {
   }
 }
 
+void StreamKeeper::AnnounceDeadline(int32_t deadline_seconds, Actions& out) {
+  if (!model_.announces_at_once || state_ != State::kOpen || half_closed_) {
+    announce_deadline_ = true;
+    return;
+  }
+  pubsub::StreamingPullRequest request;
+  request.stream_ack_deadline_seconds = deadline_seconds;
+  out.push_back(StreamAction(Action::Kind::kSend, options_.stream, {pubsub::Encode(request)}));
+}
+
 void StreamKeeper::OnResponse(Instant received) {
   reading_ = false;
   last_response_ = std::max(last_response_, received);
@@ -68,7 +78,7 @@ void StreamKeeper::OnEnded(Instant now, const absl::Status& status, Actions& out
 }
 
 void StreamKeeper::OnReadFailed(Instant now, const absl::Status& status, Actions& out) {
-  if (!ReopensStream(status)) {
+  if (!ReopensStream(status, model_)) {
     failure_ = absl::StrCat("the stream ended for good: ", status.ToString());
     return;
   }
@@ -94,7 +104,9 @@ void StreamKeeper::Ping(Instant now, int32_t deadline_seconds, Actions& out) {
 }
 
 std::optional<Instant> StreamKeeper::MonitorDeadline() const {
-  if (state_ != State::kOpen || half_closed_ || last_ping_ <= last_response_) return std::nullopt;
+  if (!model_.pong_monitor || state_ != State::kOpen || half_closed_ || last_ping_ <= last_response_) {
+    return std::nullopt;
+  }
   return std::max(monitor_.AtOrAfter(last_ping_ + model_.pong_timeout), monitor_.After(last_check_));
 }
 

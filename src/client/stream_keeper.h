@@ -37,8 +37,9 @@ class StreamKeeper {
   void OnResponse(Instant received);
   void OnEnded(Instant now, const absl::Status& status, Actions& out);
 
-  // The next ping tells the server the new deadline.
-  void AnnounceDeadline() { announce_deadline_ = true; }
+  // The next ping tells the server the new deadline, or a request of its own
+  // does (Model::announces_at_once).
+  void AnnounceDeadline(int32_t deadline_seconds, Actions& out);
 
   // `deadline_seconds` for a ping that has to announce it.
   void OnDeadline(Instant now, int32_t deadline_seconds, Actions& out);

@@ -63,6 +63,7 @@ class Subscriber::Impl {
     // Forgotten: acked before, or so late that its lease was given up long ago.
     if (entry == nullptr || entry->settled) return;
     HOPGAP_CHECK(entry->phase >= DeliveryEntry::Phase::kHanded, "ack of a delivery in no handler's hands");
+    if (core_.model().credits_until == CreditsUntil::kSettled) core_.ReleaseCredits(*entry);
     At(entry->stream).Settle(now, *entry, purpose, out);
     EndOfEvent(now, out);
   }
@@ -71,16 +72,14 @@ class Subscriber::Impl {
     DeliveryEntry* entry = core_.deliveries.Find(delivery);
     HOPGAP_CHECK(entry != nullptr && entry->phase == DeliveryEntry::Phase::kHanded, "a callback returns once");
     std::vector<Scheduler::Started> started;
-    std::vector<uint32_t> admitted;
     core_.scheduler.Returned(entry->order_key, started);
-    core_.flow.Release(entry->bytes(), admitted);
+    if (core_.model().credits_until == CreditsUntil::kReturned) core_.ReleaseCredits(*entry);
     At(entry->stream).OnCallbackReturned(now, *entry, out);  // may forget the entry
     for (const Scheduler::Started& next : started) {
       DeliveryEntry& runs = *core_.deliveries.Find(next.delivery);
       core_.Hand(now, runs, out);
       if (next.adder_waited) At(runs.stream).OnWorker(now, out);
     }
-    for (const uint32_t stream : admitted) At(stream).OnAdmitted(now, out);
     EndOfEvent(now, out);
   }
 
@@ -148,6 +147,7 @@ class Subscriber::Impl {
 
   // One stream that failed for good ends the whole subscriber.
   void EndOfEvent(Instant now, Actions& out) {
+    for (const uint32_t stream : std::exchange(core_.admitted, {})) At(stream).OnAdmitted(now, out);
     Changed();
     if (stopping_) return;
     for (const Iterator& iterator : iterators_) {

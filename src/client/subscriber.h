@@ -19,7 +19,8 @@ namespace hopgap::client {
 // One Receive() of the Go library: S streams, each with a stop-and-wait loop, a
 // serial sender with 100 ms tickers and a lease timer; one flow controller and
 // one scheduler for all. Under exactly-once the loop waits for the receipt
-// modack of the whole response before it goes on (ReceiptPolicy).
+// modack of the whole response before it goes on. Other libraries differ as
+// Model says.
 //
 // Sans-I/O. `now` must not fall. Not thread-safe.
 class Subscriber {

@@ -2,9 +2,11 @@
 
 #include <absl/status/status.h>
 
+#include <utility>
 #include <vector>
 
 #include "base/text.h"
+#include "client/model.h"
 
 namespace hopgap::lab {
 namespace {
@@ -15,7 +17,8 @@ constexpr size_t kNameMax = 40;
 absl::Status Bad(std::string_view text, std::string_view why) {
   return absl::InvalidArgumentError(
       StrCat("--arm ", text, ": ", why,
-             "; use std, eos or eos-overlap, NAME:KIND[,streams=N] such as eos10:eos,streams=10, or "
+             "; use std, eos or eos-overlap, std-MODEL or eos-MODEL (hopgap clients lists them), "
+             "NAME:KIND[,streams=N|default][,client=MODEL] such as eos10:eos,streams=10, or "
              "NAME:[KIND[,streams=N],]worker=COMMAND"));
 }
 
@@ -29,15 +32,62 @@ bool GoodName(std::string_view name) {
   return true;
 }
 
-absl::Status ApplySetting(std::string_view text, std::string_view setting, ArmSpec& arm) {
-  constexpr std::string_view kStreams = "streams=";
-  if (setting.substr(0, kStreams.size()) != kStreams) return Bad(text, StrCat("unknown setting '", setting, "'"));
-  const std::optional<uint32_t> streams = ParseNumber<uint32_t>(setting.substr(kStreams.size()));
+absl::Status SetModel(std::string_view text, std::string_view name, ArmSpec& arm) {
+  absl::StatusOr<client::Model> model = client::FindModel(name);
+  if (!model.ok()) return Bad(text, MessageOf(model.status()));
+  arm.model = std::move(model->name);
+  return absl::OkStatus();
+}
+
+absl::Status SetStreams(std::string_view text, std::string_view value, ArmSpec& arm, bool& own_streams) {
+  own_streams = value == "default";
+  if (own_streams) return absl::OkStatus();
+  const std::optional<uint32_t> streams = ParseNumber<uint32_t>(value);
   if (!streams || *streams < 1 || *streams > kStreamsMax) {
-    return Bad(text, StrCat("'", setting, "' is outside [1, ", kStreamsMax, "]"));
+    return Bad(text, StrCat("'streams=", value, "' is outside [1, ", kStreamsMax, "]"));
   }
   arm.streams = *streams;
   return absl::OkStatus();
+}
+
+absl::Status ApplySettings(std::string_view text, const std::vector<std::string_view>& settings, ArmSpec& arm) {
+  bool own_streams = false;
+  for (const std::string_view setting : settings) {
+    const size_t equals = setting.find('=');
+    const std::string_view key = setting.substr(0, equals);
+    const std::string_view value = equals == std::string_view::npos ? "" : setting.substr(equals + 1);
+    absl::Status status;
+    if (key == "streams") {
+      status = SetStreams(text, value, arm, own_streams);
+    } else if (key == "client" && arm.worker.empty()) {
+      status = SetModel(text, value, arm);
+    } else {
+      status = Bad(text, StrCat("unknown setting '", setting, "'"));
+    }
+    if (!status.ok()) return status;
+  }
+  if (!own_streams) return absl::OkStatus();
+  if (!arm.worker.empty()) return Bad(text, "streams=default: what a worker's own client does is not known");
+  arm.streams = client::FindModel(arm.model)->streams;
+  return absl::OkStatus();
+}
+
+// "eos-java": the subscription, then the model.
+absl::Status ApplyKind(std::string_view text, std::string_view kind, std::string_view default_model, ArmSpec& arm) {
+  const size_t dash = kind.find('-');
+  const std::string_view subscription = kind.substr(0, dash);
+  arm.kind = std::string(kind);
+  if (subscription != "std" && subscription != "eos") return Bad(text, StrCat("unknown kind '", kind, "'"));
+  arm.exactly_once = subscription == "eos";
+  if (!arm.worker.empty()) {
+    if (dash != std::string_view::npos) {
+      return Bad(text, StrCat(kind, " names a client model of ours; a worker has its own client"));
+    }
+    arm.kind = "worker";
+    arm.model = "its own";
+    return absl::OkStatus();
+  }
+  return SetModel(text, dash == std::string_view::npos ? default_model : kind.substr(dash + 1), arm);
 }
 
 }  // namespace
@@ -58,30 +108,11 @@ absl::StatusOr<ArmSpec> ParseArm(std::string_view text, std::string_view default
     rest = at == 0 ? std::string_view("eos") : rest.substr(0, at - 1);
   }
   const std::vector<std::string_view> parts = Split(rest, ',');
-  arm.kind = std::string(parts[0]);
-  if (arm.name.empty() && rest.size() == text.size()) arm.name = arm.kind;
-  arm.model = std::string(default_model);
-  if (arm.kind == "std") {
-    arm.exactly_once = false;
-  } else if (arm.kind == "eos") {
-    arm.exactly_once = true;
-  } else if (arm.kind == "eos-overlap") {
-    arm.exactly_once = true;
-    arm.model = "overlap";
-  } else {
-    return Bad(text, StrCat("unknown kind '", arm.kind, "'"));
-  }
-  if (!arm.worker.empty()) {
-    if (arm.kind == "eos-overlap")
-      return Bad(text, "eos-overlap is a client model of ours; a worker has its own client");
-    arm.kind = "worker";
-    arm.model = "its own";
-  }
+  if (arm.name.empty() && rest.size() == text.size()) arm.name = std::string(parts[0]);
+  if (absl::Status status = ApplyKind(text, parts[0], default_model, arm); !status.ok()) return status;
   if (!GoodName(arm.name))
     return Bad(text, StrCat("name '", arm.name, "' is not 1 to ", kNameMax, " of [A-Za-z0-9_-]"));
-  for (size_t i = 1; i < parts.size(); ++i) {
-    if (absl::Status status = ApplySetting(text, parts[i], arm); !status.ok()) return status;
-  }
+  if (absl::Status status = ApplySettings(text, {parts.begin() + 1, parts.end()}, arm); !status.ok()) return status;
   return arm;
 }
 

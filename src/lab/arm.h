@@ -14,7 +14,7 @@ namespace hopgap::lab {
 // client model. Arms of a group share arrival slots.
 struct ArmSpec {
   std::string name;  // unique in the run: "eos", "replay.eos"
-  std::string kind;  // "std", "eos", "eos-overlap"
+  std::string kind;  // "std", "eos", "eos-overlap", "std-java"
   bool exactly_once = false;
   std::string model;        // of client::FindModel
   uint32_t streams = 0;     // 0: the run's
@@ -22,10 +22,13 @@ struct ArmSpec {
   std::string worker = {};  // a command that keeps docs/worker-contract.md; empty: our own worker
 };
 
-// Reads an --arm value: a kind ("eos-overlap"), or NAME:KIND with settings
+// Reads an --arm value: a kind, or NAME:KIND with settings
 // ("eos10:eos,streams=10"), or NAME:[KIND,]worker=COMMAND, where the command is
 // all that follows and an absent kind is eos ("go:worker=build/go-worker").
-// `default_model` is the run's --client.
+//
+// A kind is std or eos, which use the model `default_model` (the run's
+// --client), or std-MODEL or eos-MODEL, which use that of client::FindModel.
+// Settings: streams=N, streams=default (the model's own), client=MODEL.
 // InvalidArgument names the value and lists what is allowed.
 absl::StatusOr<ArmSpec> ParseArm(std::string_view text, std::string_view default_model);
 

@@ -29,6 +29,30 @@ TEST(ArmTest, ANameAndStreamsMayBeGiven) {
   EXPECT_EQ(arm->streams, 10u);
 }
 
+TEST(ArmTest, AnArmMayHaveAnyClientModel) {
+  struct Case {
+    const char* text;
+    const char* name;
+    const char* model;
+    bool exactly_once;
+    uint32_t streams;
+  };
+  for (const Case& c :
+       {Case{"eos-java", "eos-java", "java", true, 0}, Case{"std-node", "std-node", "node", false, 0},
+        Case{"eos-go-v1", "eos-go-v1", "go-v1", true, 0}, Case{"j:eos,client=java", "j", "java", true, 0},
+        Case{"v1:eos-go-v1,streams=default", "v1", "go-v1", true, 10},
+        Case{"n:std,streams=default,client=node", "n", "node", false, 5},
+        Case{"e:eos,streams=default", "e", "go", true, 1}}) {
+    SCOPED_TRACE(c.text);
+    const absl::StatusOr<ArmSpec> arm = ParseArm(c.text, "go");
+    ASSERT_TRUE(arm.ok()) << arm.status();
+    EXPECT_EQ(arm->name, c.name);
+    EXPECT_EQ(arm->model, c.model);
+    EXPECT_EQ(arm->exactly_once, c.exactly_once);
+    EXPECT_EQ(arm->streams, c.streams);
+  }
+}
+
 TEST(ArmTest, AWorkerOfItsOwnIsACommandWithAllThatFollows) {
   const absl::StatusOr<ArmSpec> bare = ParseArm("go:worker=./w --a=b,c:d", "go");
   ASSERT_TRUE(bare.ok()) << bare.status();
@@ -47,11 +71,14 @@ TEST(ArmTest, ErrorsNameTheValueAndWhatIsAllowed) {
     const char* text;
     const char* why;
   };
-  for (const Case& c : {Case{"", "unknown kind ''"}, Case{"x:y", "unknown kind 'y'"}, Case{":eos", "name ''"},
-                        Case{"a b:eos", "name 'a b'"}, Case{"e:eos,streams=0", "'streams=0' is outside [1, 100]"},
-                        Case{"e:eos,streams=101", "outside [1, 100]"}, Case{"e:worker=", "worker= names no command"},
-                        Case{"worker=w", "needs a name"}, Case{"e:eos-overlap,worker=w", "a client model of ours"},
-                        Case{"e:eos,stream=4", "unknown setting 'stream=4'"}}) {
+  for (const Case& c :
+       {Case{"", "unknown kind ''"}, Case{"x:y", "unknown kind 'y'"}, Case{":eos", "name ''"},
+        Case{"a b:eos", "name 'a b'"}, Case{"e:eos,streams=0", "'streams=0' is outside [1, 100]"},
+        Case{"e:eos,streams=101", "outside [1, 100]"}, Case{"e:worker=", "worker= names no command"},
+        Case{"worker=w", "needs a name"}, Case{"e:eos-overlap,worker=w", "a client model of ours"},
+        Case{"e:eos,stream=4", "unknown setting 'stream=4'"}, Case{"eos-rust", "no client model 'rust'"},
+        Case{"e:eos,client=", "no client model ''"}, Case{"w:eos,client=java,worker=w", "unknown setting"},
+        Case{"w:eos,streams=default,worker=w", "is not known"}}) {
     SCOPED_TRACE(c.text);
     const absl::StatusOr<ArmSpec> arm = ParseArm(c.text, "go");
     ASSERT_FALSE(arm.ok());

@@ -17,6 +17,7 @@ std::string_view ShortId(std::string_view name) { return name.substr(name.rfind(
 // start without an arm in it: a run then stands for many process starts, and
 // arms share their phases.
 std::vector<Duration> TickPhases(uint64_t seed, int hop, uint32_t streams, Duration tick) {
+  if (tick <= Duration{0}) return {};  // a model that batches nothing
   const auto ticks = static_cast<uint64_t>(tick.count());
   const uint64_t base = Mix(seed, HashName(kTickLabel), static_cast<uint64_t>(hop)) % ticks;
   std::vector<Duration> phases;

@@ -15,6 +15,7 @@ namespace {
 constexpr std::string_view kTickLabel = "tick";
 
 std::vector<Duration> TickPhases(uint64_t seed, uint32_t streams, Duration tick) {
+  if (tick <= Duration{0}) return {};  // a model that batches nothing
   std::vector<Duration> phases;
   const auto ticks = static_cast<uint64_t>(tick.count());
   const uint64_t base = Mix(seed, HashName(kTickLabel)) % ticks;

@@ -85,8 +85,10 @@ std::string Conditions(const Configuration& c) {
 
 std::optional<std::string> CapacityWarning(const Run& run) {
   const Configuration& c = run.configuration;
-  const bool waiting = std::any_of(run.arms.begin(), run.arms.end(),
-                                   [](const ArmRun& arm) { return arm.group == "replay" && arm.kind == "eos"; });
+  const bool waiting = std::any_of(run.arms.begin(), run.arms.end(), [](const ArmRun& arm) {
+    const bool stops = arm.client_model == "go" || arm.client_model == "go-v1" || arm.client_model == "python";
+    return arm.group == "replay" && arm.kind.substr(0, 3) == "eos" && stops;
+  });
   const auto modack = std::find_if(c.added.begin(), c.added.end(), [](const AddedLeg& leg) {
     return leg.leg == "modack" && leg.kind == "exactly-once";
   });

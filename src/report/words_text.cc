@@ -101,7 +101,7 @@ const ArmSummary* OfKind(const Summary& summary, const std::string& group, std::
 std::string OverlapText(const Summary& summary, const std::string& group) {
   const ArmSummary* eos = OfKind(summary, group, "eos");
   const ArmSummary* overlap = OfKind(summary, group, "eos-overlap");
-  if (!eos || !overlap) return "";
+  if (!eos || !overlap || eos->run.client_model != "go") return "";  // other models' lease calls are not the same
   const double with = WholeOf(*eos, summary.work), without = WholeOf(*overlap, summary.work);
   std::string out = StrCat("With the same lease calls but no wait (", overlap->run.name, ") a message takes ",
                            Ms(without), " instead of ", Ms(with), " (means of ", overlap->n, " and ", eos->n, ")");
