@@ -1,6 +1,7 @@
 #include "client/bundler.h"
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 namespace hopgap::client {
@@ -25,6 +26,16 @@ void Bundler::Close(Instant now) {
   if (open_.empty()) return;
   closed_.push_back({now + options_.planted, std::exchange(open_, {})});
   open_bytes_ = 0;
+}
+
+Bundle Bundler::TakeAll() {
+  Bundle all;
+  Close(Instant::min());
+  for (Closed& closed : closed_) {
+    all.insert(all.end(), std::make_move_iterator(closed.bundle.begin()), std::make_move_iterator(closed.bundle.end()));
+  }
+  closed_.clear();
+  return all;
 }
 
 void Bundler::OnDeadline(Instant now) {

@@ -41,6 +41,9 @@ class Bundler {
   // Closes the open bundle, if there is one.
   void Close(Instant now);
 
+  // All messages that wait, in order.
+  Bundle TakeAll();
+
   // The next bundle that is ready, in order.
   std::optional<Bundle> TakeReady(Instant now);
   void OnDeadline(Instant now);

@@ -334,6 +334,36 @@ TEST(ModelPoliciesTest, C41bTransientFailuresAreRetriedAsEachLibraryDoes) {
   }
 }
 
+// Keeps the leases as a server would and counts ids that came too late.
+class LeaseBook {
+ public:
+  LeaseBook(World& world, Duration reply_after) : world_(world) {
+    world.server = [this, reply_after](const Call& call) {
+      for (const std::string& id : call.ids) {
+        if (ends_[id] < world_.now) ++late_;
+        ends_[id] = world_.now + std::chrono::seconds{std::max(call.seconds, 0)};
+        if (call.seconds < 0) ends_[id] = kNever;
+      }
+      return World::Ok(call.seconds < 0 ? 0ms : reply_after);
+    };
+  }
+  // One response of so many messages, now.
+  void Deliver(int count, Duration lease) {
+    std::vector<std::string> names;
+    for (int i = 0; i < count; ++i) {
+      names.push_back(std::to_string(i));
+      ends_["id-" + names.back()] = world_.now + lease;
+    }
+    world_.Respond(world_.now, names, true);
+  }
+  int late() const { return late_; }
+
+ private:
+  World& world_;
+  std::map<std::string, Instant> ends_;
+  int late_ = 0;
+};
+
 // C42 of every model: what waits in the client keeps its lease.
 TEST(ModelPoliciesTest, C42WaitingMessagesKeepTheirLeasesInEveryModel) {
   for (const std::string& name : ModelNames()) {
@@ -342,29 +372,32 @@ TEST(ModelPoliciesTest, C42WaitingMessagesKeepTheirLeasesInEveryModel) {
     options.model.max_outstanding_messages = 10;
     World world(options);
     world.work = 100s;
-    std::map<std::string, Instant> lease_ends;
-    int expired = 0;
-    world.server = [&](const Call& call) {
-      for (const std::string& id : call.ids) {
-        if (lease_ends[id] < world.now) ++expired;
-        lease_ends[id] = world.now + std::chrono::seconds{std::max(call.seconds, 0)};
-      }
-      return World::Ok(0ms);
-    };
+    LeaseBook leases(world, 0ms);
     world.Start();
-    std::vector<std::string> names;
-    const Duration first = options.model.stream_ack_deadline;
-    for (int i = 0; i < 15; ++i) {
-      names.push_back(std::to_string(i));
-      lease_ends["id-" + names.back()] = kStart + first;
-    }
-    world.Respond(kStart, names, true);
     EXPECT_EQ(world.stream_actions[0].request.max_outstanding_messages, 10);
+    leases.Deliver(15, options.model.stream_ack_deadline);
     world.RunUntil(kStart + 700s);
-    EXPECT_EQ(expired, 0);
+    EXPECT_EQ(leases.late(), 0);
     EXPECT_THAT(world.done, SizeIs(15));
     EXPECT_TRUE(std::all_of(world.done.begin(), world.done.end(), [](const auto& done) { return done.ok; }));
     EXPECT_THAT(world.AckIds(), SizeIs(15));
+  }
+}
+
+// The case at its own size, in every model.
+TEST(ModelPoliciesTest, C43NoLeaseEndsWhenEveryModackTakes20Seconds) {
+  for (const std::string& name : ModelNames()) {
+    SCOPED_TRACE(name);
+    Subscriber::Options options = Of(name.c_str());
+    World world(options);
+    world.work = 1200ms;
+    LeaseBook leases(world, 20s);
+    world.Start();
+    leases.Deliver(500, options.model.stream_ack_deadline);
+    world.RunUntil(kStart + 400s);
+    EXPECT_EQ(leases.late(), 0);
+    EXPECT_THAT(world.AckIds(), SizeIs(500));
+    for (const Call& call : Modacks(world)) EXPECT_GE(call.seconds, 60);
   }
 }
 

@@ -12,6 +12,7 @@
 #include "base/draw.h"
 #include "client/backoff.h"
 #include "client/bundler.h"
+#include "client/ordered_bundles.h"
 #include "client/recorder.h"
 #include "client/retry.h"
 #include "pubsub/api.h"
@@ -31,6 +32,7 @@ size_t FieldSize(size_t length) { return 1 + VarintSize(length) + length; }
 // caller gave it, before the trace context is added.
 size_t SizeWithoutContext(const Publisher::Call& call) {
   size_t size = call.data.empty() ? 0 : FieldSize(call.data.size());
+  if (!call.ordering_key.empty()) size += FieldSize(call.ordering_key.size());
   for (const auto& [key, value] : call.attributes) {
     size += FieldSize(FieldSize(key.size()) + FieldSize(value.size()));
   }
@@ -57,9 +59,8 @@ class Publisher::Impl {
       : options_(std::move(options)),
         recorder_(sink, options_.place),
         next_rpc_(next_rpc),
-        // 5 bytes: tag and length of the messages field, as the library reckons.
-        bundler_(options_.model, {.bytes_max = kPublishBytesMax - FieldSize(options_.topic.size()) - 5,
-                                  .planted = options_.planted.batching}) {}
+        bundler_(options_.model, BundlerOptions()),
+        ordered_(options_.model, {.bundler = BundlerOptions(), .keys_max = options_.ordering_keys_max}) {}
 
   void Publish(Instant now, Call call, Actions& out);
   void OnCallDone(Instant now, uint64_t id, const absl::Status& status, const pubsub::Bytes& response, Actions& out);
@@ -67,9 +68,12 @@ class Publisher::Impl {
   std::optional<Instant> NextDeadline() const;
   void Flush(Instant now, Actions& out) {
     bundler_.Close(now);
+    ordered_.Close(now);
     SendReady(now, out);
   }
   size_t in_flight() const { return in_flight_; }
+  const OrderedBundles& ordered() const { return ordered_; }
+  absl::Status ResumeKey(std::string_view key) { return ordered_.Resume(key); }
 
  private:
   struct Waiting {  // a message whose bundle is with the server
@@ -77,6 +81,7 @@ class Publisher::Impl {
     trace::MessageKey key;
   };
   struct Rpc {
+    std::string ordering_key;
     std::vector<Waiting> messages;
     pubsub::Slices payload;
     uint64_t number = 0;
@@ -85,9 +90,16 @@ class Publisher::Impl {
     std::string last_error;  // of an attempt that is tried again
   };
 
+  // 5 bytes: tag and length of the messages field, as the library reckons.
+  Bundler::Options BundlerOptions() const {
+    return {.bytes_max = kPublishBytesMax - FieldSize(options_.topic.size()) - 5, .planted = options_.planted.batching};
+  }
+  absl::Status Enqueue(Instant now, Call call);
+  void FailWaiting(Instant now, Bundle waiting, const absl::Status& status, Actions& out);
+
   bool WorkerFree() const { return workers_busy_ < options_.model.publish_calls_max; }
   void SendReady(Instant now, Actions& out);
-  void SendBundle(Instant now, Bundle bundle, Actions& out);
+  void SendBundle(Instant now, Bundle bundle, std::string ordering_key, Actions& out);
   void Issue(Instant now, Rpc rpc, Actions& out);
   void Finish(Instant now, const Rpc& rpc, absl::Status status, const std::vector<std::string>& ids, Actions& out);
   static void Answer(uint64_t publish, const absl::Status& status, const std::string& message_id, Actions& out);
@@ -96,6 +108,7 @@ class Publisher::Impl {
   Recorder recorder_;
   uint64_t& next_rpc_;
   Bundler bundler_;
+  OrderedBundles ordered_;
   size_t in_flight_ = 0;
   size_t workers_busy_ = 0;  // a worker stays with its bundle through the retries
   uint64_t last_call_ = 0, last_retry_ = 0;
@@ -108,7 +121,6 @@ void Publisher::Impl::Publish(Instant now, Call call, Actions& out) {
   recorder_.Record(
       now, trace::What::kPublishCall, key,
       {.delivery = call.slot_label, .rpc = call.parent, .value = call.scheduled ? ToNanos(*call.scheduled) : 0});
-  const size_t size = SizeWithoutContext(call);
   if (in_flight_ >= options_.buffered_messages_max) {
     return Answer(
         call.publish,
@@ -116,30 +128,40 @@ void Publisher::Impl::Publish(Instant now, Call call, Actions& out) {
             "publisher: ", in_flight_, " messages have no result yet, the limit is ", options_.buffered_messages_max)),
         {}, out);
   }
-  SetTraceparent(call);
-  pubsub::Message message = pubsub::Message::Make(call.data, call.attributes);
-  if (!bundler_.Add(now, {call.publish, key, std::move(message)}, size)) {
-    return Answer(call.publish,
-                  absl::InvalidArgumentError(absl::StrCat(
-                      "publisher: a message of ", size, " bytes does not fit into one request of ", kPublishBytesMax)),
-                  {}, out);
-  }
+  const uint64_t publish = call.publish;
+  if (absl::Status status = Enqueue(now, std::move(call)); !status.ok()) return Answer(publish, status, {}, out);
   ++in_flight_;
   recorder_.Record(now, trace::What::kPublisherAdmitted, key, {});
   SendReady(now, out);
 }
 
+absl::Status Publisher::Impl::Enqueue(Instant now, Call call) {
+  const size_t size = SizeWithoutContext(call);
+  SetTraceparent(call);
+  BundledMessage message{call.publish, KeyOf(call.create),
+                         pubsub::Message::Make(call.data, call.attributes, std::string(call.ordering_key))};
+  if (!call.ordering_key.empty()) return ordered_.Add(now, call.ordering_key, std::move(message), size);
+  if (bundler_.Add(now, std::move(message), size)) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat("publisher: a message of ", size, " bytes does not fit into one request of ", kPublishBytesMax));
+}
+
 void Publisher::Impl::SendReady(Instant now, Actions& out) {
   while (WorkerFree()) {
-    std::optional<Bundle> bundle = bundler_.TakeReady(now);
-    if (!bundle) return;
-    SendBundle(now, *std::move(bundle), out);
+    if (std::optional<Bundle> bundle = bundler_.TakeReady(now)) {
+      SendBundle(now, *std::move(bundle), "", out);
+    } else if (std::optional<OrderedBundles::Ready> next = ordered_.TakeReady(now)) {
+      SendBundle(now, std::move(next->bundle), std::move(next->key), out);
+    } else {
+      return;
+    }
   }
 }
 
-void Publisher::Impl::SendBundle(Instant now, Bundle bundle, Actions& out) {
+void Publisher::Impl::SendBundle(Instant now, Bundle bundle, std::string ordering_key, Actions& out) {
   ++workers_busy_;
   Rpc rpc;
+  rpc.ordering_key = std::move(ordering_key);
   rpc.number = next_rpc_++;
   rpc.ends = now + options_.model.publish_timeout;
   rpc.backoff = Backoff(kPublishRetry, Mix(options_.seed, bundle.front().publish));
@@ -208,7 +230,19 @@ void Publisher::Impl::Finish(Instant now, const Rpc& rpc, absl::Status status, c
     Answer(message.publish, status, id, out);
   }
   --workers_busy_;
+  if (!rpc.ordering_key.empty()) {
+    Bundle waiting = ordered_.Done(rpc.ordering_key, status);
+    if (!waiting.empty()) FailWaiting(now, std::move(waiting), ordered_.PausedStatus(rpc.ordering_key), out);
+  }
   SendReady(now, out);
+}
+
+void Publisher::Impl::FailWaiting(Instant now, Bundle waiting, const absl::Status& status, Actions& out) {
+  for (const BundledMessage& message : waiting) {
+    recorder_.Record(now, trace::What::kPublishEnd, message.key, {.value = status.raw_code()});
+    --in_flight_;
+    Answer(message.publish, status, {}, out);
+  }
 }
 
 void Publisher::Impl::Answer(uint64_t publish, const absl::Status& status, const std::string& message_id,
@@ -239,6 +273,8 @@ void Publisher::Impl::OnDeadline(Instant now, Actions& out) {
 
 std::optional<Instant> Publisher::Impl::NextDeadline() const {
   std::optional<Instant> next = bundler_.NextDeadline(WorkerFree());
+  const std::optional<Instant> ordered = WorkerFree() ? ordered_.NextDeadline() : std::nullopt;
+  if (ordered && (!next || *ordered < *next)) next = ordered;
   if (!retries_.empty() && (!next || retries_.begin()->first.first < *next)) next = retries_.begin()->first.first;
   return next;
 }
@@ -256,5 +292,7 @@ void Publisher::OnDeadline(Instant now, Actions& out) { impl_->OnDeadline(now, o
 std::optional<Instant> Publisher::NextDeadline() const { return impl_->NextDeadline(); }
 void Publisher::Flush(Instant now, Actions& out) { impl_->Flush(now, out); }
 size_t Publisher::in_flight() const { return impl_->in_flight(); }
+std::vector<std::string> Publisher::PausedKeys() const { return impl_->ordered().PausedKeys(); }
+absl::Status Publisher::ResumeKey(std::string_view key) { return impl_->ResumeKey(key); }
 
 }  // namespace hopgap::client

@@ -21,7 +21,8 @@ namespace hopgap::client {
 // One topic's publisher, as the Go library does it: bundles of 10 ms, 100
 // messages or 1 MB, each sent by one Publish call, retried with the library's
 // codes and backoff within `publish_timeout`. Without ordering keys bundles
-// leave in parallel, up to `publish_calls_max`.
+// leave in parallel, up to `publish_calls_max`; of an ordering key one at a
+// time, and a failure pauses the key (OrderedBundles).
 //
 // Sans-I/O. `now` must not fall. Not thread-safe.
 class Publisher {
@@ -32,6 +33,7 @@ class Publisher {
     uint16_t place = 0;                      // the topic, in `sink`
     uint64_t seed = 0;                       // backoff jitter
     size_t buffered_messages_max = 100'000;  // beyond: the publish fails at once
+    size_t ordering_keys_max = 10'000;       // likewise
     Planted planted;
   };
   // `sink` outlives the publisher. `next_rpc` numbers RPCs for the whole
@@ -43,6 +45,7 @@ class Publisher {
   struct Call {
     uint64_t publish = 0;  // names it in the answer
     std::string_view data;
+    std::string_view ordering_key;  // empty: none
     std::vector<std::pair<std::string, std::string>> attributes;
     pubsub::TraceContext create;       // context of its create span, written as googclient_traceparent
     uint64_t parent = 0;               // span in whose context the call is made; 0: none
@@ -60,6 +63,11 @@ class Publisher {
   // Sends what is buffered at once, without waiting for the batching delay.
   void Flush(Instant now, Actions& out);
   size_t in_flight() const;  // messages without a result
+
+  // Ordering keys that fail what is published on them, in order of their names.
+  std::vector<std::string> PausedKeys() const;
+  // NotFound if the key is not paused.
+  absl::Status ResumeKey(std::string_view key);
 
  private:
   class Impl;

@@ -340,5 +340,117 @@ TEST(PublisherTest, AnAnswerWithTooFewIdsIsAnError) {
   EXPECT_THAT(world.results[0].error, HasSubstr("1 message ids for 2 messages"));
 }
 
+// ---- ordering keys ----
+
+std::function<void(Publisher::Call&)> On(const char* key) {
+  return [key](Publisher::Call& call) { call.ordering_key = key; };
+}
+Publisher::Options OneMessageABundle() {
+  Publisher::Options options;
+  options.model.publish_count = 1;
+  return options;
+}
+// "k1 q1 …": the bodies in the order in which they were sent.
+std::string Sent(const PublisherWorld& world) {
+  std::string sent;
+  for (const PublisherWorld::Request& request : world.requests) {
+    for (const std::string& data : request.data) sent += (sent.empty() ? "" : " ") + data;
+  }
+  return sent;
+}
+
+TEST(PublisherOrderingTest, OfAKeyOneBundleIsOnItsWayAndTheRestGathersBehindIt) {
+  PublisherWorld world;
+  world.latency = 50ms;
+  world.Publish(kStart, "k1", On("k"));
+  for (int i = 0; i < 3; ++i) world.Publish(kStart + 20ms * (i + 1), "k" + std::to_string(i + 2), On("k"));
+  world.Publish(kStart + 20ms, "free");
+  world.RunUntil(kStart + 1s);
+  ASSERT_THAT(world.requests, SizeIs(3));
+  EXPECT_EQ(world.requests[0].at, kStart + 10ms);
+  EXPECT_EQ(world.requests[0].messages[0].ordering_key(), "k");
+  EXPECT_EQ(world.requests[1].at, kStart + 30ms);  // without a key: waits for nobody
+  EXPECT_EQ(world.requests[2].at, kStart + 60ms);  // its delay passed long ago
+  EXPECT_THAT(world.requests[2].data, ElementsAre("k2", "k3"));
+  EXPECT_EQ(Sent(world), "k1 free k2 k3");
+  world.RunUntil(kStart + 2s);
+  EXPECT_EQ(world.publisher.in_flight(), 0u);
+}
+
+TEST(PublisherOrderingTest, ARetryKeepsItsKeyWaiting) {
+  PublisherWorld world(OneMessageABundle());
+  world.server = [](size_t n) { return n == 1 ? absl::UnavailableError("later") : absl::OkStatus(); };
+  world.Publish(kStart, "k1", On("k"));
+  world.Publish(kStart, "k2", On("k"));
+  world.RunUntil(kStart + 1s);
+  EXPECT_EQ(Sent(world), "k1 k1 k2");
+  EXPECT_THAT(world.results, SizeIs(2));
+}
+
+TEST(PublisherOrderingTest, C44AFailedPublishPausesItsKeyUntilItIsResumed) {
+  PublisherWorld world(OneMessageABundle());
+  world.latency = 10ms;
+  world.server = [&world](size_t) {
+    return world.requests.back().data[0] == "k3" ? absl::PermissionDeniedError("not yours") : absl::OkStatus();
+  };
+  for (const char* data : {"k1", "k2", "k3", "k4", "k5"}) world.Publish(kStart, data, On("k"));
+  for (const char* data : {"q1", "q2"}) world.Publish(kStart, data, On("q"));
+  world.RunUntil(kStart + 30ms);
+  ASSERT_THAT(world.results, SizeIs(7));
+  std::vector<PublisherWorld::Result> failed;
+  for (const auto& result : world.results) {
+    if (!result.ok) failed.push_back(result);
+  }
+  ASSERT_THAT(failed, SizeIs(3));  // k3 itself and those behind it, at once
+  EXPECT_THAT(failed[0].error, HasSubstr("not yours"));
+  for (const size_t i : {1u, 2u}) {
+    EXPECT_EQ(failed[i].at, kStart + 30ms);
+    EXPECT_EQ(failed[i].publish, 3 + i);
+    EXPECT_THAT(failed[i].error, HasSubstr("ordering key 'k' is paused"));
+    EXPECT_THAT(failed[i].error, HasSubstr("not yours"));
+  }
+  EXPECT_THAT(world.publisher.PausedKeys(), ElementsAre("k"));
+
+  world.Publish(kStart + 40ms, "k6", On("k"));
+  world.Publish(kStart + 40ms, "q3", On("q"));
+  world.RunUntil(kStart + 100ms);
+  EXPECT_THAT(world.results[7].error, HasSubstr("is paused"));
+  EXPECT_EQ(world.results[7].at, kStart + 40ms);
+  EXPECT_TRUE(world.results[8].ok);
+
+  EXPECT_EQ(world.publisher.ResumeKey("q").code(), absl::StatusCode::kNotFound);
+  ASSERT_TRUE(world.publisher.ResumeKey("k").ok());
+  EXPECT_THAT(world.publisher.PausedKeys(), IsEmpty());
+  for (const char* data : {"k7", "k8"}) world.Publish(kStart + 200ms, data, On("k"));
+  world.RunUntil(kStart + 1s);
+  EXPECT_EQ(Sent(world), "k1 q1 k2 q2 k3 q3 k7 k8");
+  EXPECT_EQ(world.publisher.in_flight(), 0u);
+  EXPECT_EQ(world.publisher.NextDeadline(), std::nullopt);
+}
+
+TEST(PublisherOrderingTest, KeysAreLimited) {
+  Publisher::Options options;
+  options.ordering_keys_max = 2;
+  PublisherWorld world(options);
+  for (const char* key : {"a", "b", "a", "c"}) world.Publish(kStart, key, On(key));
+  world.RunUntil(kStart);
+  ASSERT_THAT(world.results, SizeIs(1));
+  EXPECT_EQ(world.results[0].publish, 4u);
+  EXPECT_THAT(world.results[0].error, HasSubstr("the limit is 2"));
+  world.RunUntil(kStart + 1s);
+  world.Publish(kStart + 1s, "c", On("c"));  // a and b are done, and forgotten
+  world.RunUntil(kStart + 2s);
+  EXPECT_THAT(world.results, SizeIs(5));
+  EXPECT_TRUE(world.results.back().ok);
+}
+
+TEST(PublisherOrderingTest, AFlushSendsKeyedMessagesToo) {
+  PublisherWorld world;
+  world.Publish(kStart, "k1", On("k"));
+  world.RunUntil(kStart + 1ms);
+  world.Do([&](Actions& out) { world.publisher.Flush(world.now, out); });
+  EXPECT_EQ(Sent(world), "k1");
+}
+
 }  // namespace
 }  // namespace hopgap::client

@@ -1,4 +1,6 @@
 // Opening, reopening, pings and the pong monitor.
+#include <set>
+
 #include "client/test_world.h"
 
 namespace hopgap::client {
@@ -103,6 +105,37 @@ TEST(SubscriberStreamTest, C45MessagesAndAcksSurviveAReopen) {
   EXPECT_THAT(world.AckIds(), ElementsAre("id-a"));
   ASSERT_THAT(world.done, SizeIs(1));
   EXPECT_TRUE(world.done[0].ok);
+}
+
+// The case at its own size.
+TEST(SubscriberStreamTest, C45AStreamThatEndsEvery15SecondsLosesAndRepeatsNothing) {
+  World world;
+  world.work = 2s;
+  world.server = [](const World::CallSeen&) { return World::Ok(5ms); };
+  world.Start();
+  std::vector<std::string> ids;
+  for (int i = 0; i < 180 * 50; ++i) {
+    world.Respond(kStart + 20ms * i, {std::to_string(i)}, true);
+    ids.push_back("id-" + std::to_string(i));
+  }
+  for (int i = 1; i <= 12; ++i) world.EndStream(kStart + 15s * i - 1ms, absl::UnavailableError(""));
+  world.RunUntil(kStart + 190s);
+  const auto opened = world.Seen(Kind::kOpenStream);
+  ASSERT_THAT(opened, SizeIs(13));
+  std::set<Duration> pauses;
+  for (int i = 1; i <= 12; ++i) {
+    const Duration pause = opened[static_cast<size_t>(i)] - (kStart + 15s * i - 1ms);
+    EXPECT_GT(pause, 0s);
+    EXPECT_LE(pause, 1s);
+    pauses.insert(pause);
+  }
+  EXPECT_THAT(pauses, SizeIs(12));  // jitter
+  for (const World::StreamSeen& seen : world.stream_actions) {
+    if (seen.kind == Kind::kOpenStream) EXPECT_EQ(seen.request.client_id, "client-1");
+  }
+  EXPECT_THAT(world.callbacks, SizeIs(ids.size()));
+  EXPECT_THAT(world.AckIds(), testing::UnorderedElementsAreArray(ids));
+  EXPECT_TRUE(std::all_of(world.done.begin(), world.done.end(), [](const auto& done) { return done.ok; }));
 }
 
 // The library notices the end of a stream when it reads.
