@@ -199,6 +199,7 @@ RunFlags::RunFlags(CLI::App& app, bool simulated) : raw_(std::make_shared<Raw>()
       ->capture_default_str();
   app.add_option("--arm", raw.arms,
                  "one more arm in every group: std, eos, std-MODEL or eos-MODEL (eos-java, eos-overlap),\n"
+                 "std-dedupe[,store=TIME] (an idempotent consumer),\n"
                  "NAME:KIND[,streams=N|default][,client=MODEL], or with --processes\n"
                  "NAME:worker=COMMAND (docs/worker-contract.md)")
       ->group(chain);
@@ -311,6 +312,9 @@ absl::Status RunFlags::Raw::FinishRest(RunOptions& options) const {
   for (const std::string& arm : arms) {
     absl::StatusOr<lab::ArmSpec> parsed = lab::ParseArm(arm, client);
     if (!parsed.ok()) return parsed.status();
+    if (parsed->dedupe && processes) {
+      return absl::InvalidArgumentError(StrCat("--arm ", arm, ": not with --processes, whose workers keep no store"));
+    }
     if (!parsed->worker.empty() && !processes) {
       return absl::InvalidArgumentError(StrCat("--arm ", arm, ": a worker of its own needs --processes"));
     }

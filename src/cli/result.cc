@@ -40,6 +40,7 @@ std::vector<report::ArmRun> ArmRuns(lab::Outcome& outcome) {
     run.completed = judged.completed;
     run.lost = judged.lost;
     run.duplicates = counts.duplicates;
+    run.deduplicated = counts.deduplicated;
     run.reprocessed = counts.reprocessed;
     run.saturated_at = judged.saturated_at;
     run.exactly_once_seen = judged.exactly_once_seen;

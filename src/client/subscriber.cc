@@ -58,6 +58,11 @@ class Subscriber::Impl {
     core_.recorder.Record(now, trace::What::kCallbackStart, entered.key, {.delivery = entered.delivery_key});
   }
 
+  void OnStore(Instant now, uint64_t delivery, trace::What what) {
+    const Delivery& handled = Get(delivery);
+    core_.recorder.Record(now, what, handled.key, {.delivery = handled.delivery_key});
+  }
+
   void Settle(Instant now, uint64_t delivery, Purpose purpose, Actions& out) {
     DeliveryEntry* entry = core_.deliveries.Find(delivery);
     // Forgotten: acked before, or so late that its lease was given up long ago.
@@ -187,6 +192,7 @@ void Subscriber::OnCallDone(Instant now, uint64_t call, const absl::Status& stat
 }
 const Subscriber::Delivery& Subscriber::Get(uint64_t delivery) const { return impl_->Get(delivery); }
 void Subscriber::OnCallbackStarted(Instant now, uint64_t delivery) { impl_->OnCallbackStarted(now, delivery); }
+void Subscriber::OnStore(Instant now, uint64_t delivery, trace::What what) { impl_->OnStore(now, delivery, what); }
 void Subscriber::Ack(Instant now, uint64_t delivery, Actions& out) { impl_->Settle(now, delivery, Purpose::kAck, out); }
 void Subscriber::Nack(Instant now, uint64_t delivery, Actions& out) {
   impl_->Settle(now, delivery, Purpose::kNack, out);

@@ -63,6 +63,9 @@ class Subscriber {
   const Delivery& Get(uint64_t delivery) const;
   // The handler is entered now (driver); events are stamped with `now`.
   void OnCallbackStarted(Instant now, uint64_t delivery);
+  // The handler asks its store of handled messages (kStoreStart) and has its
+  // answer (kStoreEnd): for the trace alone.
+  void OnStore(Instant now, uint64_t delivery, trace::What what);
   // At most one of them counts per delivery; answered by kAckDone when its
   // result is known (standard: when the first RPC returned). Ignored when the
   // delivery is forgotten: its callback returned without either and the lease

@@ -55,6 +55,7 @@ Json ArmJson(const report::ArmRun& arm) {
                {"lost", arm.lost},
                {"duplicates", arm.duplicates},
                {"reprocessed", arm.reprocessed},
+               {"deduplicated", arm.deduplicated},
                {"exactly_once_seen", arm.exactly_once_seen},
                {"responses", arm.responses},
                {"messages_received", arm.messages_received},
@@ -118,6 +119,7 @@ report::ArmRun ReadArm(const Json& json) {
   json.at("lost").get_to(arm.lost);
   json.at("duplicates").get_to(arm.duplicates);
   json.at("reprocessed").get_to(arm.reprocessed);
+  arm.deduplicated = json.value("deduplicated", uint64_t{0});  // older folders have none
   json.at("exactly_once_seen").get_to(arm.exactly_once_seen);
   json.at("responses").get_to(arm.responses);
   json.at("messages_received").get_to(arm.messages_received);

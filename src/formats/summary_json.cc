@@ -133,7 +133,10 @@ Json PartsJson(const ArmSummary& arm, Stage stage) {
               {"flow_control", Mean(arm.dispatch.flow_control, n)},
               {"scheduler", Mean(arm.dispatch.scheduler, n)},
               {"other", Mean(arm.dispatch.other, n)}};
-    case Stage::kWork: return {{"handler", Mean(arm.work.handler, n)}, {"ack_wait", Mean(arm.work.ack_wait, n)}};
+    case Stage::kWork:
+      return {{"handler", Mean(arm.work.handler, n)},
+              {"ack_wait", Mean(arm.work.ack_wait, n)},
+              {"store", Mean(arm.work.store, n)}};
     default: return nullptr;
   }
 }
@@ -189,6 +192,7 @@ Json ArmJson(const ArmSummary& arm, bool spans_only) {
           {"lost", run.lost},
           {"duplicates", run.duplicates},
           {"reprocessed", run.reprocessed},
+          {"deduplicated", run.deduplicated},
           {"warm_up_left_out", arm.warm_up},
           {"saturated_at_per_second", run.saturated_at ? Json(*run.saturated_at) : Json(nullptr)},
           {"exactly_once_seen", run.exactly_once_seen},
@@ -212,7 +216,7 @@ Json ArmJson(const ArmSummary& arm, bool spans_only) {
 
 // Of spans alone: what takes a plan, a driver or a broker to know.
 void ForgetCounts(Json& arm, bool due_times) {
-  for (const char* key : {"client_model", "planned", "sent", "unfinished", "lost", "duplicates", "reprocessed",
+  for (const char* key : {"client_model", "planned", "sent", "unfinished", "lost", "duplicates", "reprocessed", "deduplicated",
                           "warm_up_left_out", "responses", "verdict"}) {
     arm[key] = nullptr;
   }

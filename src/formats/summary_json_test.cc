@@ -59,7 +59,7 @@ TEST(SummaryJsonTest, HasTheFieldsOfItsSchema) {
     EXPECT_THAT(Keys(stages.at("delivery_gap").at("parts")), ::testing::ElementsAre("redelivery"));
     EXPECT_THAT(Keys(stages.at("dispatch_gap").at("parts")),
                 ::testing::UnorderedElementsAre("lease_wait", "lease_batching", "flow_control", "scheduler", "other"));
-    EXPECT_THAT(Keys(stages.at("work").at("parts")), ::testing::UnorderedElementsAre("handler", "ack_wait"));
+    EXPECT_THAT(Keys(stages.at("work").at("parts")), ::testing::UnorderedElementsAre("handler", "ack_wait", "store"));
     for (const char* key : {"accept", "commit", "queue", "stream_wait", "wire"}) {
       EXPECT_TRUE(arm.at("server_view_ms").at(key).is_number()) << key;
     }

@@ -17,7 +17,7 @@ constexpr size_t kNameMax = 40;
 absl::Status Bad(std::string_view text, std::string_view why) {
   return absl::InvalidArgumentError(
       StrCat("--arm ", text, ": ", why,
-             "; use std, eos or eos-overlap, std-MODEL or eos-MODEL (hopgap clients lists them), "
+             "; use std, eos or eos-overlap, std-dedupe, std-MODEL or eos-MODEL (hopgap clients lists them), "
              "NAME:KIND[,streams=N|default][,client=MODEL] such as eos10:eos,streams=10, or "
              "NAME:[KIND[,streams=N],]worker=COMMAND"));
 }
@@ -50,6 +50,19 @@ absl::Status SetStreams(std::string_view text, std::string_view value, ArmSpec& 
   return absl::OkStatus();
 }
 
+absl::Status SetStore(std::string_view text, std::string_view value, ArmSpec& arm) {
+  constexpr uint64_t kStoreMicrosMax = 10'000'000;
+  const size_t digits = value.find_first_not_of("0123456789");
+  const std::optional<uint64_t> number = ParseNumber<uint64_t>(value.substr(0, digits));
+  const std::string_view unit = digits == std::string_view::npos ? "" : value.substr(digits);
+  const uint64_t factor = unit == "us" ? 1 : unit == "ms" ? 1000 : 0;
+  if (!number || factor == 0 || *number > kStoreMicrosMax / factor) {
+    return Bad(text, StrCat("'store=", value, "' is none of 0us to 10000ms"));
+  }
+  arm.dedupe->access = std::chrono::microseconds{*number * factor};
+  return absl::OkStatus();
+}
+
 absl::Status ApplySettings(std::string_view text, const std::vector<std::string_view>& settings, ArmSpec& arm) {
   bool own_streams = false;
   for (const std::string_view setting : settings) {
@@ -59,6 +72,8 @@ absl::Status ApplySettings(std::string_view text, const std::vector<std::string_
     absl::Status status;
     if (key == "streams") {
       status = SetStreams(text, value, arm, own_streams);
+    } else if (key == "store" && arm.dedupe) {
+      status = SetStore(text, value, arm);
     } else if (key == "client" && arm.worker.empty()) {
       status = SetModel(text, value, arm);
     } else {
@@ -86,6 +101,10 @@ absl::Status ApplyKind(std::string_view text, std::string_view kind, std::string
     arm.kind = "worker";
     arm.model = "its own";
     return absl::OkStatus();
+  }
+  if (kind == "std-dedupe") {
+    arm.dedupe.emplace();
+    return SetModel(text, default_model, arm);
   }
   return SetModel(text, dash == std::string_view::npos ? default_model : kind.substr(dash + 1), arm);
 }

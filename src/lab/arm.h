@@ -3,10 +3,12 @@
 #include <absl/status/statusor.h>
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 
 #include "base/time.h"
+#include "lab/handled_ids.h"
 
 namespace hopgap::lab {
 
@@ -19,6 +21,7 @@ struct ArmSpec {
   std::string model;        // of client::FindModel
   uint32_t streams = 0;     // 0: the run's
   int group = 0;            // index into Options::groups
+  std::optional<HandledIds::Options> dedupe = {};  // its workers keep a store of handled messages
   std::string worker = {};  // a command that keeps docs/worker-contract.md; empty: our own worker
 };
 
@@ -28,7 +31,8 @@ struct ArmSpec {
 //
 // A kind is std or eos, which use the model `default_model` (the run's
 // --client), or std-MODEL or eos-MODEL, which use that of client::FindModel.
-// Settings: streams=N, streams=default (the model's own), client=MODEL.
+// std-dedupe is std with an idempotent consumer (HandledIds).
+// Settings: store=TIME (what asking the store takes: 500us, 2ms), streams=N, streams=default (the model's own), client=MODEL.
 // InvalidArgument names the value and lists what is allowed.
 absl::StatusOr<ArmSpec> ParseArm(std::string_view text, std::string_view default_model);
 

@@ -53,6 +53,18 @@ TEST(ArmTest, AnArmMayHaveAnyClientModel) {
   }
 }
 
+TEST(ArmTest, AStandardArmMayKeepAStoreOfHandledMessages) {
+  const absl::StatusOr<ArmSpec> plain = ParseArm("std-dedupe", "go"), slow = ParseArm("d:std-dedupe,store=250us", "java");
+  ASSERT_TRUE(plain.ok()) << plain.status();
+  EXPECT_FALSE(plain->exactly_once);
+  EXPECT_EQ(plain->model, "go");
+  EXPECT_EQ(plain->dedupe->access, std::chrono::milliseconds{1});
+  ASSERT_TRUE(slow.ok()) << slow.status();
+  EXPECT_EQ(slow->model, "java");
+  EXPECT_EQ(slow->dedupe->access, std::chrono::microseconds{250});
+  EXPECT_FALSE(ParseArm("std", "go")->dedupe.has_value());
+}
+
 TEST(ArmTest, AWorkerOfItsOwnIsACommandWithAllThatFollows) {
   const absl::StatusOr<ArmSpec> bare = ParseArm("go:worker=./w --a=b,c:d", "go");
   ASSERT_TRUE(bare.ok()) << bare.status();
@@ -76,7 +88,9 @@ TEST(ArmTest, ErrorsNameTheValueAndWhatIsAllowed) {
         Case{"a b:eos", "name 'a b'"}, Case{"e:eos,streams=0", "'streams=0' is outside [1, 100]"},
         Case{"e:eos,streams=101", "outside [1, 100]"}, Case{"e:worker=", "worker= names no command"},
         Case{"worker=w", "needs a name"}, Case{"e:eos-overlap,worker=w", "a client model of ours"},
-        Case{"e:eos,stream=4", "unknown setting 'stream=4'"}, Case{"eos-rust", "no client model 'rust'"},
+        Case{"e:eos,stream=4", "unknown setting 'stream=4'"}, Case{"d:std-dedupe,store=2s", "none of 0us to 10000ms"},
+                        Case{"d:std-dedupe,store=10001ms", "none of"}, Case{"e:eos,store=1ms", "unknown setting 'store=1ms'"},
+                        Case{"eos-rust", "no client model 'rust'"},
         Case{"e:eos,client=", "no client model ''"}, Case{"w:eos,client=java,worker=w", "unknown setting"},
         Case{"w:eos,streams=default,worker=w", "is not known"}}) {
     SCOPED_TRACE(c.text);

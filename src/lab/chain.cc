@@ -76,6 +76,7 @@ Chain::Chain(const Environment& environment)
     if (hop < hops_) worker.publisher = publisher_to(hop + 1);
     worker.work = options.work + options.planted.work;
     worker.publish = options.publish;
+    worker.dedupe = arm.dedupe;
     worker.first_endpoint = Endpoint(static_cast<uint32_t>(2 * hop - 1));
     books_.push_back(std::make_unique<Book>(*this, hop));
     workers_.push_back(std::make_unique<Worker>(std::move(worker), env_.sink, env_.next_rpc, *books_.back()));
@@ -207,6 +208,12 @@ void Chain::Book::OnWorkDone(uint64_t delivery) {
 
 void Chain::Book::OnPublished(bool ok) { chain_.counts_.publish_failures += ok ? 0 : 1; }
 
+void Chain::Book::OnRepeatDropped(uint64_t delivery) {
+  const Visit& visit = chain_.VisitOf(hop_, slots_.at(delivery));
+  ++chain_.counts_.deduplicated;
+  if (visit.counted != nullptr) --(chain_.counts_.*visit.counted);
+}
+
 void Chain::Book::OnReturned(uint64_t delivery, bool ack) {
   const uint64_t slot = slots_.at(delivery);
   LedgerRow& row = chain_.env_.ledger.At(chain_.env_.arm, slot, hop_);
@@ -237,14 +244,16 @@ void Chain::Book::OnFailed(const std::string& error) {
 void Chain::CountVisit(int hop, uint64_t slot, std::string_view message_id) {
   Visit& visit = VisitOf(hop, slot);
   const uint64_t id = HashName(message_id);
+  uint64_t ArmCounts::* counted = nullptr;
   if (visit.fate != Fate::kUnseen) {
     if (visit.message != id) {
-      ++counts_.reprocessed;  // a retried worker published it again, as a new message
+      counted = &ArmCounts::reprocessed;  // a retried worker published it again, as a new message
     } else if (visit.fate != Fate::kGivenBack) {
-      ++counts_.duplicates;
+      counted = &ArmCounts::duplicates;
     }
   }
-  visit = {.message = id, .fate = Fate::kInHandler};
+  if (counted != nullptr) ++(counts_.*counted);
+  visit = {.message = id, .fate = Fate::kInHandler, .counted = counted};
 }
 
 void Chain::Settle(uint64_t slot) {

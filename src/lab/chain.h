@@ -26,6 +26,7 @@ struct Settled {
 // What the lab counts for one arm beside the paths.
 struct ArmCounts {
   uint64_t sent = 0, completed = 0, duplicates = 0, reprocessed = 0;
+  uint64_t deduplicated = 0;  // copies that a worker's store knew; counted in neither of those
   uint64_t redelivered = 0;  // of a run of processes: handler entries of a message beyond its first, before its ack
   uint64_t publish_failures = 0, ack_failures = 0;
   uint64_t responses = 0, messages_received = 0;
@@ -83,6 +84,7 @@ class Chain {
   struct Visit {           // of a slot's message at one hop
     uint64_t message = 0;  // the newest id, hashed
     Fate fate = Fate::kUnseen;
+    uint64_t ArmCounts::*counted = nullptr;  // what its last handler entry was counted as
   };
   struct Slot {
     bool handled = false;
@@ -96,6 +98,7 @@ class Chain {
     bool OnEntered(uint64_t delivery, const client::Subscriber::Delivery& received) override;
     void OnWorkDone(uint64_t delivery) override;
     void OnPublished(bool ok) override;
+    void OnRepeatDropped(uint64_t delivery) override;
     void OnReturned(uint64_t delivery, bool ack) override;
     void OnAckDone(uint64_t delivery, bool ok) override;
     void OnFailed(const std::string& error) override;

@@ -27,6 +27,7 @@ std::optional<Draw> ParseDraw(std::string_view text) {
 
 Worker::Worker(Options options, trace::EventSink& sink, uint64_t& next_rpc, WorkerBook& book)
     : options_(std::move(options)), book_(book), subscriber_(options_.subscriber, sink, next_rpc) {
+  if (options_.dedupe) handled_.emplace(*options_.dedupe);
   if (options_.publisher) publisher_.emplace(*options_.publisher, sink, next_rpc);
 }
 
@@ -65,18 +66,45 @@ void Worker::OnHandlerEntered(Instant now, uint32_t, uint64_t delivery, Commands
   const client::Subscriber::Delivery& received = subscriber_.Get(delivery);
   subscriber_.OnCallbackStarted(now, delivery);
   if (!book_.OnEntered(delivery, received)) return Finish(now, {delivery, false}, true, out);
-  if (options_.work == Duration{0}) return OnWorkDone(now, delivery, out);
-  working_.push({now + options_.work, next_order_++, delivery});
+  if (handled_) return StartStep(now, delivery, Step::kAsked, options_.dedupe->access, out);
+  StartStep(now, delivery, Step::kWorked, options_.work, out);
+}
+
+void Worker::StartStep(Instant now, uint64_t delivery, Step step, Duration length, Commands& out) {
+  if (step != Step::kWorked) subscriber_.OnStore(now, delivery, trace::What::kStoreStart);
+  if (length == Duration{0}) return OnStepDone(now, delivery, step, out);
+  working_.push({now + length, next_order_++, delivery, step});
   Aim();
+}
+
+void Worker::OnStepDone(Instant now, uint64_t delivery, Step step, Commands& out) {
+  if (step == Step::kWorked) return OnWorkDone(now, delivery, out);
+  subscriber_.OnStore(now, delivery, trace::What::kStoreEnd);
+  if (step == Step::kTold) {
+    handled_->Add(now, StoreId(delivery));
+    return Finish(now, {delivery}, true, out);
+  }
+  if (!handled_->Contains(now, StoreId(delivery))) {
+    return StartStep(now, delivery, Step::kWorked, options_.work, out);
+  }
+  book_.OnRepeatDropped(delivery);
+  Finish(now, {delivery}, true, out);
+}
+
+// The application's own id, as one would take an order's number: it also knows
+// a copy that a retried worker published as a new message.
+std::string Worker::StoreId(uint64_t delivery) const {
+  const pubsub::Message& message = subscriber_.Get(delivery).message;
+  return std::string(message.Attribute(pubsub::kDrawAttribute).value_or(message.message_id()));
 }
 
 void Worker::OnDeadline(Instant now, Commands& out) {
   if (next_ > now) return;
   if (!working_.empty() && working_.top().at == next_) {
-    const uint64_t delivery = working_.top().delivery;
+    const WorkEnd end = working_.top();
     working_.pop();
     Aim();
-    return OnWorkDone(now, delivery, out);
+    return OnStepDone(now, end.delivery, end.step, out);
   }
   const uint32_t side = deadlines_[kSubscribes] == next_ ? kSubscribes : kPublishes;
   const Instant passed = next_;
@@ -131,12 +159,18 @@ void Worker::Aim() {
 
 void Worker::OnWorkDone(Instant now, uint64_t delivery, Commands& out) {
   book_.OnWorkDone(delivery);
-  if (!publisher_) return Finish(now, {delivery}, true, out);
+  if (!publisher_) return Succeed(now, delivery, out);
   const uint64_t publish = next_publish_++;
   const bool await = options_.publish == PublishMode::kAwait;
   if (await) publishing_.emplace(publish, delivery);
   PublishOn(now, delivery, publish, out);
-  if (!await) Finish(now, {delivery}, true, out);
+  if (!await) Succeed(now, delivery, out);
+}
+
+// The note of it first: acked before it is noted, a copy would be handled again.
+void Worker::Succeed(Instant now, uint64_t delivery, Commands& out) {
+  if (handled_) return StartStep(now, delivery, Step::kTold, options_.dedupe->access, out);
+  Finish(now, {delivery}, true, out);
 }
 
 void Worker::PublishOn(Instant now, uint64_t delivery, uint64_t publish, Commands& out) {
@@ -172,7 +206,8 @@ void Worker::OnPublished(Instant now, const client::Action& action, Commands& ou
   if (found == publishing_.end()) return;  // fire: nobody waits
   const uint64_t delivery = found->second;
   publishing_.erase(found);
-  Finish(now, {delivery}, action.ok, out);
+  if (action.ok) return Succeed(now, delivery, out);
+  Finish(now, {delivery}, false, out);
 }
 
 void Worker::Finish(Instant now, const Handling& handling, bool ack, Commands& out) {

@@ -12,6 +12,7 @@
 
 #include "client/publisher.h"
 #include "client/subscriber.h"
+#include "lab/handled_ids.h"
 #include "lab/logic.h"
 #include "lab/options.h"
 
@@ -28,6 +29,8 @@ class WorkerBook {
   virtual void OnWorkDone(uint64_t delivery) = 0;
   // The publish it made has its result.
   virtual void OnPublished(bool ok) = 0;
+  // Its store knows it: it is acked without being handled again.
+  virtual void OnRepeatDropped(uint64_t) {}
   // It returns, with an ack or a nack.
   virtual void OnReturned(uint64_t delivery, bool ack) = 0;
   // The ack or nack has its result.
@@ -49,6 +52,7 @@ class Worker final : public Logic {
     Duration work{0};
     PublishMode publish = PublishMode::kAwait;
     uint32_t first_endpoint = 0;
+    std::optional<HandledIds::Options> dedupe = {};  // it asks a store of handled messages first, and tells it after
   };
 
   // The references outlive the worker.
@@ -79,15 +83,21 @@ class Worker final : public Logic {
     uint64_t delivery = 0;
     bool ours = true;
   };
+  enum class Step : uint8_t { kAsked, kWorked, kTold };  // what ends: a question to the store, the work, a note to it
   struct WorkEnd {
     Instant at;
     uint64_t order = 0;
     uint64_t delivery = 0;
+    Step step = Step::kWorked;
     bool operator>(const WorkEnd& other) const { return std::tie(at, order) > std::tie(other.at, other.order); }
   };
 
   void Take(Instant now, uint32_t side, client::Actions& actions, Commands& out);
+  void StartStep(Instant now, uint64_t delivery, Step step, Duration length, Commands& out);
+  void OnStepDone(Instant now, uint64_t delivery, Step step, Commands& out);
   void OnWorkDone(Instant now, uint64_t delivery, Commands& out);
+  void Succeed(Instant now, uint64_t delivery, Commands& out);
+  std::string StoreId(uint64_t delivery) const;
   void PublishOn(Instant now, uint64_t delivery, uint64_t publish, Commands& out);
   void OnPublished(Instant now, const client::Action& action, Commands& out);
   void Finish(Instant now, const Handling& handling, bool ack, Commands& out);
@@ -98,6 +108,7 @@ class Worker final : public Logic {
   WorkerBook& book_;
   client::Subscriber subscriber_;
   std::optional<client::Publisher> publisher_;
+  std::optional<HandledIds> handled_;
   std::priority_queue<WorkEnd, std::vector<WorkEnd>, std::greater<>> working_;
   std::unordered_map<uint64_t, uint64_t> publishing_;  // publish -> the delivery that waits for it
   std::array<Instant, 2> deadlines_{kNever, kNever};   // of the two endpoints

@@ -119,6 +119,15 @@ std::string CountsNote(const Summary& summary) {
           Note(StrCat(run.name, ": ", run.reprocessed,
                       " copies published again by a retried worker (reprocessed): exactly-once does not cover those"));
     }
+    if (run.deduplicated > 0) {
+      out += Note(StrCat(run.name, ": ", run.deduplicated,
+                         " copies dropped by their worker's store of handled messages (deduplicated)"));
+    }
+    if (arm.work.store > Duration{0}) {
+      const double hops = static_cast<double>(arm.n) * summary.configuration.hops;
+      out += Note(StrCat(run.name, ": ", Length(static_cast<double>(arm.work.store.count()) / hops),
+                         " a hop of the work are spent with that store, before the next publish"));
+    }
     if (arm.warm_up > 0) {
       out += Note(StrCat(run.name, ": ", Counted(arm.warm_up, "message"), " of the warm-up left out by rule"));
     }

@@ -31,6 +31,7 @@ struct ArmRun {
   uint64_t lost = 0;                   // published, never handled anywhere further, drain over
   uint64_t duplicates = 0;             // handled again by a hop after a successful ack or under a live lease
   uint64_t reprocessed = 0;            // copies that a retried worker published
+  uint64_t deduplicated = 0;           // copies that a worker's store knew, in neither of those
   std::optional<double> saturated_at;  // completed per second, when it could not keep up
   bool exactly_once_seen = false;      // as the streams said
   uint64_t responses = 0;              // StreamingPull responses with messages

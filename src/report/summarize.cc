@@ -81,6 +81,7 @@ void AddParts(const HopTimes& hop, ArmSummary& out) {
   out.dispatch.other += hop.dispatch.other;
   out.work.handler += hop.work.handler;
   out.work.ack_wait += hop.work.ack_wait;
+  out.work.store += hop.work.store;
   out.redelivery += hop.redelivery_wait;
 }
 
@@ -135,6 +136,7 @@ ArmRun WithoutPaths(const ArmRun& arm) {
   out.lost = arm.lost;
   out.duplicates = arm.duplicates;
   out.reprocessed = arm.reprocessed;
+  out.deduplicated = arm.deduplicated;
   out.saturated_at = arm.saturated_at;
   out.exactly_once_seen = arm.exactly_once_seen;
   out.responses = arm.responses;

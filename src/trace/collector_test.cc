@@ -145,7 +145,7 @@ TEST(CollectorTest, StagesAndPartsAddUpExactly) {
             hop.callback_start - hop.received);
         ASSERT_GE(std::min({dispatch.lease_wait, dispatch.lease_batching, dispatch.flow_control, dispatch.scheduler}),
                   Duration{0});
-        ASSERT_EQ(hop.work.handler + hop.work.ack_wait, hop.work_end - hop.callback_start);
+        ASSERT_EQ(hop.work.handler + hop.work.ack_wait + hop.work.store, hop.work_end - hop.callback_start);
         ASSERT_GE(hop.redelivery_wait, Duration{0});
         ASSERT_LE(hop.redelivery_wait, std::max(Duration{0}, hop.received - hop.publish_end));
         if (!hop.server) continue;

@@ -54,6 +54,7 @@ void DropFromDelivery(const MessageView& message, DeliveryView& delivery) {
   Pair(delivery.scheduler_start, delivery.scheduler_end);
   if (!Seen(delivery.callback_start) || !Seen(delivery.process_end())) {
     delivery.callback_start = delivery.ack_called = delivery.nack_called = delivery.handler_returned = kUnseen;
+    delivery.stores.clear();
   }
   if (!Seen(message.committed)) delivery.written = kUnseen;
   if (!Seen(delivery.written)) delivery.deliver_added = Duration{0};

@@ -42,6 +42,8 @@ enum class What : uint16_t {
   kFlowControlEnd,
   kSchedulerStart,
   kCallbackStart,  // also the end of the scheduler's wait
+  kStoreStart,     // the handler asks, or tells, its store of handled messages
+  kStoreEnd,
   kAckCalled,
   kNackCalled,
   kHandlerReturned,

@@ -76,11 +76,14 @@ DispatchParts SplitDispatch(const DeliveryView& delivery) {
 // The handler waited for its ack only if it went on after the result was there.
 WorkParts SplitWork(const DeliveryView& delivery, WallTime work_end) {
   WorkParts parts;
+  Unclaimed work(delivery.callback_start, work_end);
   if (Seen(delivery.ack_called) && Seen(delivery.ack_end) && delivery.ack_end <= work_end) {
-    Unclaimed work(delivery.callback_start, work_end);
     parts.ack_wait = work.Claim(delivery.ack_called, delivery.ack_end);
   }
-  parts.handler = (work_end - delivery.callback_start) - parts.ack_wait;
+  for (const StoreCall& call : delivery.stores) {
+    if (Seen(call.end)) parts.store += work.Claim(call.start, call.end);
+  }
+  parts.handler = (work_end - delivery.callback_start) - parts.ack_wait - parts.store;
   return parts;
 }
 

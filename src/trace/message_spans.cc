@@ -184,6 +184,10 @@ class Writer {
     if (Seen(delivery.handler_returned)) {
       AddInstant(span.attributes, words::kHandlerReturned, delivery.handler_returned);
     }
+    for (const StoreCall& call : delivery.stores) {
+      AddEvent(span, call.start, words::kStoreStart);
+      AddEvent(span, call.end, words::kStoreEnd);
+    }
     AddEvent(span, delivery.ack_called, words::kAckCalled);
     AddEvent(span, delivery.nack_called, words::kNackCalled);
   }

@@ -44,7 +44,7 @@ struct DispatchParts {
   friend bool operator==(const DispatchParts&, const DispatchParts&) = default;
 };
 struct WorkParts {
-  Duration handler{0}, ack_wait{0};
+  Duration handler{0}, ack_wait{0}, store{0};  // store: asking and telling a store of handled messages
   friend bool operator==(const WorkParts&, const WorkParts&) = default;
 };
 

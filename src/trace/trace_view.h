@@ -40,6 +40,11 @@ struct BrokerCall {
   uint16_t failure = 0;  // LeaseFailureWord()
 };
 
+struct StoreCall {
+  WallTime start = kUnseen, end = kUnseen;
+  friend bool operator==(const StoreCall&, const StoreCall&) = default;
+};
+
 struct DeliveryView {
   size_t message = 0;          // index in TraceView::messages
   int subscription = 0;        // equal numbers: the same subscription
@@ -53,6 +58,7 @@ struct DeliveryView {
   WallTime callback_start = kUnseen, ack_called = kUnseen, nack_called = kUnseen, handler_returned = kUnseen;
   WallTime ack_due = kUnseen, ack_start = kUnseen, ack_end = kUnseen, nack_start = kUnseen, nack_end = kUnseen;
   absl::InlinedVector<LeaseCall, 1> leases;
+  std::vector<StoreCall> stores;  // inside the callback
   bool exactly_once = false, receipt_failed = false, abandoned = false;
   bool whole = false;   // one span for receipt and callback: nothing is known of what lies between
   bool pushed = false;  // an HTTP request: no ack of its own

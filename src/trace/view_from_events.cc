@@ -199,6 +199,10 @@ bool EventReader::TakeCallback(const Event& event, WallTime at, DeliveryView& de
       SetFirst(delivery.callback_start, at);
       SetFirst(delivery.scheduler_end, at);
       return true;
+    case What::kStoreStart: delivery.stores.push_back({.start = at}); return true;
+    case What::kStoreEnd:
+      if (!delivery.stores.empty()) SetFirst(delivery.stores.back().end, at);
+      return true;
     case What::kAckCalled:
       if (!Seen(delivery.process_end())) delivery.ack_called = at;
       return true;

@@ -212,6 +212,14 @@ class SpanReader {
       delivery.nack_called = At(span, words::kNackCalled);
       if (!Seen(delivery.nack_called)) delivery.ack_called = span.end;
       delivery.handler_returned = InstantIn(span.attributes, words::kHandlerReturned);
+      TakeStores(span, delivery);
+    }
+  }
+
+  static void TakeStores(const Span& span, DeliveryView& delivery) {
+    for (const SpanEvent& event : span.events) {
+      if (event.name == words::kStoreStart) delivery.stores.push_back({.start = event.at});
+      if (event.name == words::kStoreEnd && !delivery.stores.empty()) delivery.stores.back().end = event.at;
     }
   }
 

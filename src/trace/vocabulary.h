@@ -42,6 +42,10 @@ inline constexpr std::string_view kCommitted = "committed";
 inline constexpr std::string_view kLeaseApplied = "lease applied";
 inline constexpr std::string_view kAckCommitted = "ack committed";
 
+// Ours, of a handler that keeps a store of handled messages.
+inline constexpr std::string_view kStoreStart = "store start";
+inline constexpr std::string_view kStoreEnd = "store end";
+
 // The library's attributes.
 inline constexpr std::string_view kProjectId = "gcp.project_id";
 inline constexpr std::string_view kSystem = "messaging.system";
