@@ -17,6 +17,7 @@ namespace {
 // Per message and hop, and per extension of its lease while the handler works
 // (a standard subscription's every 5 s). Redeliveries are headroom's.
 constexpr uint64_t kClientEventsPerHop = 18, kBrokerEventsPerHop = 15, kHeadroom = 10'000;
+constexpr uint64_t kEventsPerStore = 4;  // of a store of handled messages: asked and told
 constexpr uint64_t kClientEventsPerExtension = 2, kBrokerEventsPerExtension = 4;
 constexpr Duration kExtensionPeriod{std::chrono::seconds{5}};
 
@@ -146,7 +147,10 @@ absl::Status CheckThresholds(const std::vector<std::string>& thresholds, const s
 EventEstimate EstimateEvents(const lab::Options& options) {
   const uint64_t hops = options.slots * options.arms.size() * static_cast<uint64_t>(options.hops);
   const auto extensions = static_cast<uint64_t>(options.work / kExtensionPeriod);
-  return {hops * (kClientEventsPerHop + extensions * kClientEventsPerExtension) + kHeadroom,
+  const auto stores = static_cast<uint64_t>(std::count_if(
+      options.arms.begin(), options.arms.end(), [](const lab::ArmSpec& arm) { return arm.dedupe.has_value(); }));
+  const uint64_t asked = options.slots * stores * static_cast<uint64_t>(options.hops) * kEventsPerStore;
+  return {hops * (kClientEventsPerHop + extensions * kClientEventsPerExtension) + asked + kHeadroom,
           hops * (kBrokerEventsPerHop + extensions * kBrokerEventsPerExtension) + kHeadroom};
 }
 

@@ -140,26 +140,27 @@ void Cpp(Model& model) {
 void Pipelined(Model& model) { model.exactly_once.wait = ReceiptWait::kOwn; }
 void Overlap(Model& model) { model.exactly_once.wait = ReceiptWait::kNothing; }
 
-struct Entry {
+struct NamedModel {
   const char* name;
   void (*change)(Model&);
 };
-constexpr Entry kModels[] = {{"go", [](Model&) {}}, {"go-v1", GoV1}, {"java", Java},           {"python", Python},
-                             {"node", Node},        {"cpp", Cpp},    {"pipelined", Pipelined}, {"overlap", Overlap}};
+constexpr NamedModel kModels[] = {{"go", [](Model&) {}},    {"go-v1", GoV1},     {"java", Java},
+                                  {"python", Python},       {"node", Node},      {"cpp", Cpp},
+                                  {"pipelined", Pipelined}, {"overlap", Overlap}};
 
 }  // namespace
 
 const std::vector<std::string>& ModelNames() {
   static const std::vector<std::string> names = [] {
     std::vector<std::string> all;
-    for (const Entry& entry : kModels) all.emplace_back(entry.name);
+    for (const NamedModel& entry : kModels) all.emplace_back(entry.name);
     return all;
   }();
   return names;
 }
 
 absl::StatusOr<Model> FindModel(std::string_view name) {
-  for (const Entry& entry : kModels) {
+  for (const NamedModel& entry : kModels) {
     if (name != entry.name) continue;
     Model model;
     model.name = entry.name;

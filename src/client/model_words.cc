@@ -7,7 +7,7 @@
 namespace hopgap::client {
 namespace {
 
-struct Entry {
+struct NamedWords {
   std::string_view name;
   ModelWords words;
 };
@@ -22,7 +22,7 @@ constexpr std::string_view kGoGivesUp =
 constexpr std::string_view kGoDiffers =
     "Keep-alive at the level of connections, and the pool of up to four of them; hedged publishes.";
 
-constexpr Entry kWords[] = {
+constexpr NamedWords kWords[] = {
     {"go",
      {.library = "Go, cloud.google.com/go/pubsub/v2 (2.7.0)",
       .waits_for = kGoWaits,
@@ -155,7 +155,7 @@ std::string ExtendedText(const Model& model) {
 }  // namespace
 
 const ModelWords& WordsOf(std::string_view name) {
-  for (const Entry& entry : kWords) {
+  for (const NamedWords& entry : kWords) {
     if (entry.name == name) return entry.words;
   }
   HOPGAP_CHECK(false, "a model without words");

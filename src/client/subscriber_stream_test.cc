@@ -131,7 +131,9 @@ TEST(SubscriberStreamTest, C45AStreamThatEndsEvery15SecondsLosesAndRepeatsNothin
   }
   EXPECT_THAT(pauses, SizeIs(12));  // jitter
   for (const World::StreamSeen& seen : world.stream_actions) {
-    if (seen.kind == Kind::kOpenStream) EXPECT_EQ(seen.request.client_id, "client-1");
+    if (seen.kind == Kind::kOpenStream) {
+      EXPECT_EQ(seen.request.client_id, "client-1");
+    }
   }
   EXPECT_THAT(world.callbacks, SizeIs(ids.size()));
   EXPECT_THAT(world.AckIds(), testing::UnorderedElementsAreArray(ids));

@@ -216,8 +216,8 @@ Json ArmJson(const ArmSummary& arm, bool spans_only) {
 
 // Of spans alone: what takes a plan, a driver or a broker to know.
 void ForgetCounts(Json& arm, bool due_times) {
-  for (const char* key : {"client_model", "planned", "sent", "unfinished", "lost", "duplicates", "reprocessed", "deduplicated",
-                          "warm_up_left_out", "responses", "verdict"}) {
+  for (const char* key : {"client_model", "planned", "sent", "unfinished", "lost", "duplicates", "reprocessed",
+                          "deduplicated", "warm_up_left_out", "responses", "verdict"}) {
     arm[key] = nullptr;
   }
   if (due_times) return;

@@ -18,9 +18,9 @@ struct ArmSpec {
   std::string name;  // unique in the run: "eos", "replay.eos"
   std::string kind;  // "std", "eos", "eos-overlap", "std-java"
   bool exactly_once = false;
-  std::string model;        // of client::FindModel
-  uint32_t streams = 0;     // 0: the run's
-  int group = 0;            // index into Options::groups
+  std::string model;                               // of client::FindModel
+  uint32_t streams = 0;                            // 0: the run's
+  int group = 0;                                   // index into Options::groups
   std::optional<HandledIds::Options> dedupe = {};  // its workers keep a store of handled messages
   std::string worker = {};  // a command that keeps docs/worker-contract.md; empty: our own worker
 };

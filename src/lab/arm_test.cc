@@ -54,7 +54,8 @@ TEST(ArmTest, AnArmMayHaveAnyClientModel) {
 }
 
 TEST(ArmTest, AStandardArmMayKeepAStoreOfHandledMessages) {
-  const absl::StatusOr<ArmSpec> plain = ParseArm("std-dedupe", "go"), slow = ParseArm("d:std-dedupe,store=250us", "java");
+  const absl::StatusOr<ArmSpec> plain = ParseArm("std-dedupe", "go"),
+                                slow = ParseArm("d:std-dedupe,store=250us", "java");
   ASSERT_TRUE(plain.ok()) << plain.status();
   EXPECT_FALSE(plain->exactly_once);
   EXPECT_EQ(plain->model, "go");
@@ -89,9 +90,9 @@ TEST(ArmTest, ErrorsNameTheValueAndWhatIsAllowed) {
         Case{"e:eos,streams=101", "outside [1, 100]"}, Case{"e:worker=", "worker= names no command"},
         Case{"worker=w", "needs a name"}, Case{"e:eos-overlap,worker=w", "a client model of ours"},
         Case{"e:eos,stream=4", "unknown setting 'stream=4'"}, Case{"d:std-dedupe,store=2s", "none of 0us to 10000ms"},
-                        Case{"d:std-dedupe,store=10001ms", "none of"}, Case{"e:eos,store=1ms", "unknown setting 'store=1ms'"},
-                        Case{"eos-rust", "no client model 'rust'"},
-        Case{"e:eos,client=", "no client model ''"}, Case{"w:eos,client=java,worker=w", "unknown setting"},
+        Case{"d:std-dedupe,store=10001ms", "none of"}, Case{"e:eos,store=1ms", "unknown setting 'store=1ms'"},
+        Case{"eos-rust", "no client model 'rust'"}, Case{"e:eos,client=", "no client model ''"},
+        Case{"w:eos,client=java,worker=w", "unknown setting"},
         Case{"w:eos,streams=default,worker=w", "is not known"}}) {
     SCOPED_TRACE(c.text);
     const absl::StatusOr<ArmSpec> arm = ParseArm(c.text, "go");

@@ -244,7 +244,7 @@ void Chain::Book::OnFailed(const std::string& error) {
 void Chain::CountVisit(int hop, uint64_t slot, std::string_view message_id) {
   Visit& visit = VisitOf(hop, slot);
   const uint64_t id = HashName(message_id);
-  uint64_t ArmCounts::* counted = nullptr;
+  uint64_t ArmCounts::*counted = nullptr;
   if (visit.fate != Fate::kUnseen) {
     if (visit.message != id) {
       counted = &ArmCounts::reprocessed;  // a retried worker published it again, as a new message

@@ -27,7 +27,7 @@ struct Settled {
 struct ArmCounts {
   uint64_t sent = 0, completed = 0, duplicates = 0, reprocessed = 0;
   uint64_t deduplicated = 0;  // copies that a worker's store knew; counted in neither of those
-  uint64_t redelivered = 0;  // of a run of processes: handler entries of a message beyond its first, before its ack
+  uint64_t redelivered = 0;   // of a run of processes: handler entries of a message beyond its first, before its ack
   uint64_t publish_failures = 0, ack_failures = 0;
   uint64_t responses = 0, messages_received = 0;
   std::string failure;  // why a subscriber stopped for good

@@ -203,6 +203,41 @@ TEST_F(CliTest, ASaturatedArmSaysAtWhatRateAndHasItsExitCode) {
   EXPECT_THAT(run.output(), HasSubstr("aturated at"));
 }
 
+TEST_F(CliTest, ClientsExplainsTheModels) {
+  Process all = Hopgap({"clients"});
+  EXPECT_EQ(all.Wait(), 0) << all.output();
+  for (const char* name : {"go-v1", "java", "python", "node", "cpp", "pipelined", "overlap"}) {
+    EXPECT_THAT(all.output(), HasSubstr(name));
+  }
+  Process one = Hopgap({"clients", "node"});
+  EXPECT_EQ(one.Wait(), 0) << one.output();
+  EXPECT_THAT(one.output(), HasSubstr("100 ms after the first or at 3000, a message waits for its own"));
+  EXPECT_THAT(one.output(), HasSubstr("batching.maxMilliseconds"));
+  Process json = Hopgap({"clients", "--json"});
+  EXPECT_EQ(json.Wait(), 0) << json.output();
+  const nlohmann::json document = nlohmann::json::parse(json.output());
+  EXPECT_EQ(document.at("schema"), "hopgap.clients/1");
+  ASSERT_EQ(document.at("models").size(), 8u);
+  for (const auto& model : document.at("models")) {
+    for (const char* key : {"library", "waits_for", "gives_up", "settings"}) EXPECT_NE(model.at(key), "");
+  }
+  ExpectFailure({"clients", "rust"}, 3, "no client model 'rust'; the models are: go, go-v1");
+}
+
+TEST_F(CliTest, AnArmMayHaveAnyModelOrAStore) {
+  Process simulate = Hopgap({"simulate", "--json", "--no-out", "--messages", "5", "--profile", "none", "--arm",
+                             "eos-java", "--arm", "std-dedupe"});
+  EXPECT_EQ(Finished(simulate), 0) << simulate.output();
+  const nlohmann::json document = nlohmann::json::parse(simulate.output());
+  const auto& arms = document.at("arms");
+  ASSERT_EQ(arms.size(), 4u);
+  EXPECT_EQ(arms[2].at("client_model"), "java");
+  EXPECT_EQ(arms[2].at("exactly_once_seen"), true);
+  EXPECT_EQ(arms[3].at("stages_ms").at("work").at("parts").at("store"), 4.0);  // 3 hops ask, the last one tells
+  EXPECT_EQ(arms[3].at("deduplicated"), 0);
+  ExpectFailure({"run", "--processes", "--arm", "std-dedupe"}, 3, "not with --processes");
+}
+
 TEST_F(CliTest, HelpGroupsTheCommands) {
   Process help = Hopgap({"--help"});
   EXPECT_EQ(help.Wait(), 0);
