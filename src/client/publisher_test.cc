@@ -363,16 +363,17 @@ TEST(PublisherOrderingTest, OfAKeyOneBundleIsOnItsWayAndTheRestGathersBehindIt) 
   PublisherWorld world;
   world.latency = 50ms;
   world.Publish(kStart, "k1", On("k"));
-  for (int i = 0; i < 3; ++i) world.Publish(kStart + 20ms * (i + 1), "k" + std::to_string(i + 2), On("k"));
+  for (int i = 0; i < 3; ++i) world.Publish(kStart + 25ms * (i + 1), "k" + std::to_string(i + 2), On("k"));
   world.Publish(kStart + 20ms, "free");
   world.RunUntil(kStart + 1s);
-  ASSERT_THAT(world.requests, SizeIs(3));
+  ASSERT_THAT(world.requests, SizeIs(4));
   EXPECT_EQ(world.requests[0].at, kStart + 10ms);
   EXPECT_EQ(world.requests[0].messages[0].ordering_key(), "k");
   EXPECT_EQ(world.requests[1].at, kStart + 30ms);  // without a key: waits for nobody
   EXPECT_EQ(world.requests[2].at, kStart + 60ms);  // its delay passed long ago
   EXPECT_THAT(world.requests[2].data, ElementsAre("k2", "k3"));
-  EXPECT_EQ(Sent(world), "k1 free k2 k3");
+  EXPECT_EQ(world.requests[3].at, kStart + 110ms);
+  EXPECT_EQ(Sent(world), "k1 free k2 k3 k4");
   world.RunUntil(kStart + 2s);
   EXPECT_EQ(world.publisher.in_flight(), 0u);
 }
