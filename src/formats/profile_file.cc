@@ -153,6 +153,33 @@ absl::Status ParseTexts(const Json& root, const char* name, const Place& place, 
   return absl::OkStatus();
 }
 
+absl::Status ParseObserved(const Json& json, const Place& place, ProfileFile& file) {
+  absl::Status status = OnlyKnown(json, place, {"samples", "messages_per_response", "not_observed"});
+  if (!status.ok()) return status;
+  if (json.contains("samples")) {
+    const Place here = place.In("samples");
+    if (!json["samples"].is_object()) return here.Bad("not an object");
+    for (const auto& [leg, kinds] : json["samples"].items()) {
+      if (status = OnlyKnown(kinds, here.In(leg), {"both", "standard", "exactly_once"}); !status.ok()) return status;
+      for (const auto& [kind, count] : kinds.items()) {
+        if (!count.is_number_unsigned()) return here.In(leg).In(kind).Bad(StrCat(Shown(count), " is no count"));
+        file.samples[StrCat(leg, " ", kind)] = count.get<uint64_t>();
+      }
+    }
+  }
+  if (json.contains("messages_per_response")) {
+    const Json& kinds = json["messages_per_response"];
+    const Place here = place.In("messages_per_response");
+    if (status = OnlyKnown(kinds, here, {"standard", "exactly_once"}); !status.ok()) return status;
+    for (const auto& [kind, count] : kinds.items()) {
+      const std::optional<double> number = NumberIn(kinds, kind.c_str(), 1, 1e6);
+      if (!number) return here.In(kind).Bad(StrCat(Shown(count), " is not a number in [1, 1000000]"));
+      file.messages_per_response[kind] = *number;
+    }
+  }
+  return ParseTexts(json, "not_observed", place, file.not_observed);
+}
+
 }  // namespace
 
 absl::StatusOr<ProfileFile> ParseProfile(std::string_view json, std::string_view origin) {
@@ -160,7 +187,7 @@ absl::StatusOr<ProfileFile> ParseProfile(std::string_view json, std::string_view
   const Json root = Json::parse(json, nullptr, /*allow_exceptions=*/false);
   if (root.is_discarded()) return place.Bad("no JSON");
   absl::Status status =
-      OnlyKnown(root, place, {"name", "description", "legs", "sources", "fitted", "guessed", "held_out"});
+      OnlyKnown(root, place, {"name", "description", "legs", "sources", "fitted", "guessed", "held_out", "observed"});
   if (!status.ok()) return status;
   ProfileFile file;
   if (!root.contains("name") || !root["name"].is_string()) return place.Bad("name: missing, or not a text");
@@ -175,6 +202,8 @@ absl::StatusOr<ProfileFile> ParseProfile(std::string_view json, std::string_view
                                     std::pair{"guessed", &file.guessed}, std::pair{"held_out", &file.held_out}}) {
     if (status = ParseTexts(root, name, place, *texts); !status.ok()) return status;
   }
+  if (root.contains("observed")) status = ParseObserved(root["observed"], place.In("observed"), file);
+  if (!status.ok()) return status;
   return file;
 }
 
@@ -195,8 +224,9 @@ absl::StatusOr<ProfileFile> ReadProfileFile(const std::string& path) {
 
 std::string ProfileFile::Provenance() const {
   std::string text;
-  for (const auto& [label, lines] : {std::pair{"source", &sources}, std::pair{"fitted", &fitted},
-                                     std::pair{"guessed", &guessed}, std::pair{"held out", &held_out}}) {
+  for (const auto& [label, lines] :
+       {std::pair{"source", &sources}, std::pair{"fitted", &fitted}, std::pair{"guessed", &guessed},
+        std::pair{"held out", &held_out}, std::pair{"not observed", &not_observed}}) {
     for (const std::string& line : *lines) text += StrCat(label, ": ", line, "\n");
   }
   return text;

@@ -2,6 +2,7 @@
 
 #include <absl/status/statusor.h>
 
+#include <map>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -22,6 +23,9 @@ namespace hopgap::formats {
 //                before there is a subscription: "both" only.
 //   sources, fitted, guessed, held_out
 //                arrays of text, may be left out: where the numbers come from
+//   observed     object, may be left out (hopgap fit writes it): samples, how many
+//                values a table stands on, by leg and kind; messages_per_response
+//                by kind; not_observed, an array of text. It changes no delay.
 //
 // A table is one of
 //   {"quantiles": [[p, ms], ...]}   p rises from 0 within [0, 1], ms does not
@@ -39,6 +43,10 @@ struct ProfileFile {
   broker::Profile profile;
   std::string description;
   std::vector<std::string> sources, fitted, guessed, held_out;
+  // What a fit saw: "deliver standard" -> values, messages per response by kind.
+  std::map<std::string, uint64_t> samples;
+  std::map<std::string, double> messages_per_response;
+  std::vector<std::string> not_observed;
 
   // The text part, a line each: "source: ...", "fitted: ...".
   std::string Provenance() const;

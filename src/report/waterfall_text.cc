@@ -15,7 +15,7 @@ namespace {
 using trace::HopTimes;
 using trace::Path;
 
-constexpr size_t kNameWidth = 9;
+constexpr size_t kWaterfallLabel = 9;
 
 struct Segment {
   std::string_view glyph;
@@ -96,7 +96,7 @@ std::string TrimEnd(std::string line) {
 }
 
 std::string Row(std::string_view label, const std::string& drawing) {
-  return TrimEnd(PadRight(label, kNameWidth) + drawing) + "\n";
+  return TrimEnd(PadRight(label, kWaterfallLabel) + drawing) + "\n";
 }
 
 WallTime EndOf(const Path& path) {
@@ -195,7 +195,7 @@ std::string WaterfallText(const Summary& summary, const TextOptions& options) {
   if (!arm || arm->median->hops.empty()) return "";
   const Path& path = *arm->median;
   const auto width = static_cast<size_t>(std::clamp(options.width, kWidthMin, kWidthMax));
-  const Axis axis(StartOf(path), EndOf(path), width - kNameWidth);
+  const Axis axis(StartOf(path), EndOf(path), width - kWaterfallLabel);
   std::string title =
       StrCat("The median message of ", arm->run.name, summary.configuration.simulated ? ", SIMULATED" : "", ": slot ",
              path.slot, ", ", Length(path.until_handled), " until handled");

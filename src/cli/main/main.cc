@@ -25,7 +25,7 @@ int Main(int argc, char** argv) {
   app.require_subcommand(1);
   Commands commands;
   for (const auto add : {AddRun, AddSimulate, AddAnalyze, AddReport, AddCompare, AddServe, AddCollect, AddApi,
-                         AddWorker, AddLoad, AddSetup, AddHealth, AddDoctor, AddClients}) {
+                         AddWorker, AddLoad, AddSetup, AddHealth, AddDoctor, AddClients, AddFit}) {
     add(app, commands);
   }
   for (const Command& command : commands) AddConfigFlag(*command.app);

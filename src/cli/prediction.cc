@@ -1,0 +1,201 @@
+#include "cli/prediction.h"
+
+#include <algorithm>
+#include <cmath>
+#include <memory>
+#include <set>
+#include <utility>
+
+#include "base/text.h"
+#include "cli/result.h"
+#include "cli/setup.h"
+#include "client/model.h"
+#include "lab/backlog.h"
+#include "lab/verdict.h"
+#include "sim/world.h"
+#include "stats/sample.h"
+
+namespace hopgap::cli {
+namespace {
+
+constexpr std::string_view kReplayPrefix = "replay.";
+constexpr uint32_t kStreamsAssumed = 4;
+
+std::string WithoutGroup(const std::string& arm) {
+  return arm.starts_with(kReplayPrefix) ? arm.substr(kReplayPrefix.size()) : arm;
+}
+
+Duration MeanOf(const VirtualChain& chain, broker::Leg leg) {
+  return chain.profile.Table(chain.arm.exactly_once, leg).Mean();
+}
+
+// How the tables spread: squared coefficient of variation, by 200 quantiles.
+double SpreadOf(const broker::QuantileTable& table) {
+  constexpr int kSteps = 200;
+  double sum = 0, squares = 0;
+  for (int i = 0; i < kSteps; ++i) {
+    const double value = ToMillis(table.At(kFractionOne / kSteps * static_cast<uint64_t>(i) + kFractionOne / 400));
+    sum += value;
+    squares += value * value;
+  }
+  return sum == 0 ? 0 : kSteps * squares / (sum * sum) - 1;
+}
+
+Duration MillisLong(double ms) { return Duration{static_cast<int64_t>(ms * 1e6)}; }
+
+// What a message waits, per hop, for a stream whose client waits for the receipt
+// modack of the message before. Eager: each stream a queue of its own (Kingman;
+// arrivals as spread as the hop before makes them, taken as Poisson). Gated: the
+// messages gather, so it is the rest of a round trip, when all streams are busy.
+Duration StreamWaitByHand(const VirtualChain& chain, Duration modack, uint32_t streams) {
+  const double round_trip = ToMillis(modack);
+  const double load = static_cast<double>(chain.millihertz) / 1e6 * round_trip / streams;  // of one stream
+  const double spread = SpreadOf(chain.profile.Table(true, broker::Leg::kModack));
+  const double rest = round_trip * (1 + spread) / 2;
+  if (chain.gated) return MillisLong(std::pow(std::min(load, 1.0), streams) * rest / streams);
+  if (load >= 1) return Duration{0};  // it has no end: the capacity says so
+  return MillisLong(load / (1 - load) * rest);
+}
+
+struct Planned {
+  VirtualChain chain;
+  std::vector<std::string> assumed;
+};
+
+// Of spans alone: what they show of the plan.
+Planned PlanFromPaths(const report::ArmRun& arm, std::optional<uint32_t> streams) {
+  Planned planned;
+  WallTime first = WallTime::max(), last = WallTime::min();
+  std::vector<int64_t> work;
+  std::set<int> seen;
+  for (const trace::Path& path : arm.paths) {
+    first = std::min(first, path.scheduled);
+    last = std::max(last, path.scheduled);
+    for (const trace::HopTimes& hop : path.hops) {
+      work.push_back(hop.stages[static_cast<size_t>(trace::Stage::kWork)].length.count());
+      seen.insert(hop.stream);
+    }
+  }
+  VirtualChain& chain = planned.chain;
+  chain.hops = static_cast<int>(arm.paths.front().hops.size());
+  chain.work = Duration{std::max<int64_t>(0, stats::Sample(std::move(work)).Quantile(stats::kP50))};
+  const double seconds = ToMillis(last - first) / 1e3;
+  const double rate = seconds > 0 ? static_cast<double>(arm.paths.size() - 1) / seconds : 1;
+  chain.millihertz = std::max<uint64_t>(1, static_cast<uint64_t>(std::llround(rate * 1000)));
+  chain.streams = streams.value_or(std::max(kStreamsAssumed, static_cast<uint32_t>(seen.size())));
+  if (!streams) {
+    planned.assumed.push_back(
+        StrCat(arm.name, ": ", chain.streams, " streams, which the spans do not show (--streams)"));
+  }
+  planned.assumed.push_back(StrCat(arm.name, ": the go client, evenly spread arrivals at ",
+                                   static_cast<double>(chain.millihertz) / 1000, "/s, and the median of its work, ",
+                                   ToMillis(chain.work), " ms, in every handler"));
+  return planned;
+}
+
+Planned PlanFromConfiguration(const report::Configuration& configuration, std::optional<uint32_t> streams) {
+  Planned planned;
+  VirtualChain& chain = planned.chain;
+  chain.hops = configuration.hops;
+  chain.work = configuration.work;
+  chain.millihertz = static_cast<uint64_t>(std::llround(configuration.rate_per_second * 1000));
+  chain.slots = configuration.messages;
+  chain.streams = streams.value_or(static_cast<uint32_t>(configuration.streams));
+  chain.max_outstanding_messages = configuration.max_outstanding_messages;
+  chain.publish = configuration.publish_mode == "fire" ? lab::PublishMode::kFire : lab::PublishMode::kAwait;
+  chain.gated = configuration.response_policy == "gated";
+  chain.seed = configuration.seed;
+  return planned;
+}
+
+}  // namespace
+
+Duration SimulatedOneWay() { return sim::Options{}.one_way; }
+
+absl::StatusOr<report::ArmRun> Predict(const VirtualChain& chain, const std::function<std::string()>& stop_asked) {
+  sim::Options options;
+  options.lab.groups = {{.name = "replay", .project = kReplayProject}};
+  options.lab.arms = {chain.arm};
+  options.lab.arms[0].group = 0;
+  options.lab.hops = chain.hops;
+  options.lab.work = chain.work;
+  options.lab.millihertz = chain.millihertz;
+  options.lab.slots = chain.slots;
+  options.lab.streams = chain.streams;
+  options.lab.max_outstanding_messages = chain.max_outstanding_messages;
+  options.lab.publish = chain.publish;
+  options.lab.seed = chain.seed;
+  options.broker.response_policy = chain.gated ? broker::ResponsePolicy::kGated : broker::ResponsePolicy::kEager;
+  options.broker.delays[kReplayProject] = std::make_shared<broker::Delays>(
+      broker::Delays::Options{.profile = chain.profile, .seed = chain.seed, .strata = chain.slots, .planted = {}});
+  options.stop_asked = stop_asked;
+  absl::StatusOr<sim::Result> result = sim::Run(std::move(options));
+  if (!result.ok()) return result.status();
+  if (result->outcome.ended_early) return absl::CancelledError(result->outcome.ended_early_why);
+  std::vector<report::ArmRun> arms = ArmRuns(result->outcome);
+  report::ArmRun arm = std::move(arms.front());
+  if (const auto growing = lab::SaturatedAt(arm.paths, chain.millihertz, chain.slots)) arm.saturated_at = growing;
+  return arm;
+}
+
+Formula ByHand(const VirtualChain& chain, double messages_per_response) {
+  using broker::Leg;
+  using trace::Stage;
+  const client::Model model = client::FindModel(chain.arm.model).value_or(client::Model{});
+  const Duration round_trip = 2 * SimulatedOneWay();
+  Formula formula;
+  formula.modack = MeanOf(chain, Leg::kModack) + round_trip;
+  const auto set = [&](Stage stage, Duration per_hop) {
+    formula.stages[static_cast<size_t>(stage)] = per_hop * chain.hops;
+  };
+  Duration wait{0};
+  const bool waits = chain.arm.exactly_once && model.receipt == client::ReceiptPolicy::kAwait;
+  if (waits) {
+    const uint32_t streams = chain.arm.streams != 0 ? chain.arm.streams : chain.streams;
+    wait = StreamWaitByHand(chain, formula.modack, streams);
+    const double seconds = ToMillis(formula.modack) / 1e3;
+    formula.capacity = streams * messages_per_response / seconds;
+    formula.streams_needed = static_cast<uint32_t>(
+        std::floor(static_cast<double>(chain.millihertz) / 1e3 * seconds / messages_per_response) + 1);
+  }
+  set(Stage::kClientPublish, model.publish_delay);
+  set(Stage::kPublishRpc, MeanOf(chain, Leg::kPublishBefore) + MeanOf(chain, Leg::kPublishAfter) + round_trip);
+  set(Stage::kDeliveryGap, MeanOf(chain, Leg::kDeliver) - MeanOf(chain, Leg::kPublishAfter) + wait);
+  set(Stage::kDispatchGap, waits ? formula.modack : Duration{0});
+  set(Stage::kWork, chain.work);
+  set(Stage::kAck, model.tick / 2 + MeanOf(chain, Leg::kAck) + round_trip);
+  return formula;
+}
+
+absl::StatusOr<Plan> PlanOf(const report::Run& run, const std::string& group, std::optional<uint32_t> streams) {
+  Plan plan;
+  const std::string wanted = !group.empty() ? group : run.arms.empty() ? "" : run.arms.back().group;
+  for (const report::ArmRun& arm : run.arms) {
+    if (arm.group != wanted || arm.paths.empty()) continue;
+    lab::ArmSpec spec;
+    if (!run.spans_only) {
+      const absl::StatusOr<lab::ArmSpec> parsed = lab::ParseArm(arm.kind, arm.client_model);
+      if (!parsed.ok() || WithoutGroup(arm.name) != arm.kind) {
+        plan.assumed.push_back(StrCat(arm.name, ": left out, a run folder does not say what its arm was set to"));
+        continue;
+      }
+      spec = *parsed;
+    } else {
+      spec.kind = arm.kind;
+      spec.exactly_once = arm.exactly_once_seen;
+      spec.model = "go";
+    }
+    spec.name = arm.name;
+    Planned planned = run.spans_only ? PlanFromPaths(arm, streams) : PlanFromConfiguration(run.configuration, streams);
+    planned.chain.arm = std::move(spec);
+    plan.assumed.insert(plan.assumed.end(), planned.assumed.begin(), planned.assumed.end());
+    plan.chains.push_back(std::move(planned.chain));
+    plan.arms.push_back(&arm);
+  }
+  if (!plan.chains.empty()) return plan;
+  std::string why = StrCat("no arm of group '", wanted, "' with a message that was handled can be simulated");
+  for (const std::string& note : plan.assumed) why += "; " + note;
+  return absl::InvalidArgumentError(why);
+}
+
+}  // namespace hopgap::cli
