@@ -18,6 +18,7 @@
 #include "cli/foreign_traces.h"
 #include "cli/present.h"
 #include "cli/setup.h"
+#include "cli/what_if.h"
 #include "formats/otlp_json.h"
 #include "formats/run_folder.h"
 #include "formats/run_json.h"
@@ -34,6 +35,7 @@ struct AnalyzeOptions {
   std::optional<int> streams;
   std::vector<std::string> thresholds;
   CloudTraceFlags cloud_trace;
+  WhatIfFlags what_if;
 };
 
 using TraceId = std::pair<uint64_t, uint64_t>;
@@ -176,6 +178,7 @@ int AnalyzeCommand(AnalyzeOptions options) {
     if (!file.ok()) return Fail(CodeOfTarget(file.status()), MessageOf(file.status()));
     path = *std::move(file);
   }
+  if (!options.what_if.changes.empty()) return AnswerWhatIf({options.path}, options.what_if);
   std::error_code ignored;
   if (options.paths.size() == 1 && std::filesystem::exists(options.paths[0] + "/run.json", ignored)) {
     return AnalyzeFolder(options.paths[0], options);
@@ -210,6 +213,7 @@ void AddAnalyze(CLI::App& app, Commands& commands) {
                     "join deliveries whose trace context was lost to the publish with their message id");
   command->add_option("--how", options->how, StrCat("how to switch tracing on in a client: ", report::kHowToClients));
   AddCloudTraceFlags(*command, options->cloud_trace);
+  AddWhatIfFlags(*command, options->what_if);
   // It only reads: a signal just ends it.
   commands.push_back({command, [options] { return AnalyzeCommand(*options); }, false});
 }

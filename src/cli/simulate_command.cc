@@ -3,10 +3,12 @@
 #include <absl/strings/str_format.h>
 
 #include <cstdio>
+#include <memory>
 #include <utility>
 
 #include "base/system_clock.h"
 #include "base/text.h"
+#include "cli/against.h"
 #include "cli/commands.h"
 #include "cli/exit_codes.h"
 #include "cli/folder.h"
@@ -80,7 +82,11 @@ int SimulateCommand(const RunOptions& options) {
 void AddSimulate(CLI::App& app, Commands& commands) {
   CLI::App* command = app.add_subcommand("simulate", "the same experiment in virtual time: seconds for hours");
   command->group("Predict");
-  commands.push_back({command, [flags = RunFlags(*command, true)] {
+  auto against = std::make_shared<std::string>();
+  command->add_option("--against", *against,
+                      "simulate what this run folder was, and print its measurement beside it (and --profile)");
+  commands.push_back({command, [flags = RunFlags(*command, true), command, against] {
+                        if (!against->empty()) return SimulateAgainst(*command, *against);
                         absl::StatusOr<RunOptions> options = flags.Finish();
                         return options.ok() ? SimulateCommand(*options)
                                             : Fail(kBadConfiguration, MessageOf(options.status()));
