@@ -38,6 +38,7 @@ void AddSetup(CLI::App& app, Commands& commands);
 void AddHealth(CLI::App& app, Commands& commands);
 void AddDoctor(CLI::App& app, Commands& commands);
 void AddFit(CLI::App& app, Commands& commands);
+void AddSweep(CLI::App& app, Commands& commands);
 
 // "hopgap: TEXT" on standard error; returns `code`.
 int Fail(int code, std::string_view text);

@@ -24,8 +24,8 @@ int Main(int argc, char** argv) {
   app.set_version_flag("--version", StrCat("hopgap ", kVersion));
   app.require_subcommand(1);
   Commands commands;
-  for (const auto add : {AddRun, AddSimulate, AddAnalyze, AddReport, AddCompare, AddServe, AddCollect, AddApi,
-                         AddWorker, AddLoad, AddSetup, AddHealth, AddDoctor, AddClients, AddFit}) {
+  for (const auto add : {AddRun, AddSimulate, AddSweep, AddFit, AddAnalyze, AddReport, AddCompare, AddClients, AddServe,
+                         AddCollect, AddApi, AddWorker, AddLoad, AddSetup, AddHealth, AddDoctor}) {
     add(app, commands);
   }
   for (const Command& command : commands) AddConfigFlag(*command.app);

@@ -1,0 +1,137 @@
+#include "formats/sweep_json.h"
+
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "base/text.h"
+
+namespace hopgap::formats {
+namespace {
+
+using Json = nlohmann::ordered_json;
+constexpr char kSweepSchema[] = "hopgap.sweep/1";
+
+// The exact nanoseconds: what is resumed is what would have been computed.
+Json EstimateLine(const std::optional<stats::Estimate>& estimate) {
+  if (!estimate) return nullptr;
+  Json json = {{"value_ns", estimate->value}, {"supported", estimate->supported}, {"needed", estimate->needed}};
+  if (estimate->low) json["low_ns"] = *estimate->low;
+  if (estimate->high) json["high_ns"] = *estimate->high;
+  return json;
+}
+
+std::optional<stats::Estimate> ReadEstimateLine(const Json& json) {
+  if (json.is_null()) return std::nullopt;
+  stats::Estimate estimate{.value = json.at("value_ns").get<int64_t>(),
+                           .low = {},
+                           .high = {},
+                           .supported = json.at("supported").get<bool>(),
+                           .needed = json.at("needed").get<size_t>()};
+  if (json.contains("low_ns")) estimate.low = json.at("low_ns").get<int64_t>();
+  if (json.contains("high_ns")) estimate.high = json.at("high_ns").get<int64_t>();
+  return estimate;
+}
+
+Json MsOrNull(const std::optional<int64_t>& nanoseconds) {
+  if (!nanoseconds || stats::IsInfinite(*nanoseconds)) return nullptr;
+  return static_cast<double>(*nanoseconds) / 1e6;
+}
+
+Json PlanJson(const report::SweepPlan& plan) {
+  return {{"schema", kSweepSchema},
+          {"version", plan.version},
+          {"simulated", true},
+          {"profile", plan.profile},
+          {"profile_means_ms", plan.profile_means_ms},
+          {"hops", plan.hops},
+          {"work_ns", plan.work.count()},
+          {"length_ns", plan.length.count()},
+          {"messages_min", plan.messages_min},
+          {"seed", plan.seed}};
+}
+
+Json SettingJson(const report::SweepCell& cell) {
+  return {{"rate_per_second", cell.rate_per_second},
+          {"streams", cell.streams},
+          {"arm", cell.arm},
+          {"client", cell.client},
+          {"policy", cell.policy},
+          {"messages", cell.messages},
+          {"handled", cell.handled},
+          {"messages_per_response", cell.messages_per_response},
+          {"saturated_at_per_second", cell.saturated_at ? Json(*cell.saturated_at) : Json(nullptr)}};
+}
+
+}  // namespace
+
+std::string SweepPlanLine(const report::SweepPlan& plan) { return PlanJson(plan).dump() + "\n"; }
+
+std::string SweepCellLine(const report::SweepCell& cell) {
+  Json json = SettingJson(cell);
+  json["p50"] = EstimateLine(cell.p50);
+  json["p95"] = EstimateLine(cell.p95);
+  return json.dump() + "\n";
+}
+
+absl::StatusOr<report::SweepPlan> ParseSweepPlanLine(std::string_view line) {
+  try {
+    const Json json = Json::parse(line);
+    if (json.at("schema").get<std::string>() != kSweepSchema) {
+      return absl::InvalidArgumentError(StrCat("schema is not ", kSweepSchema));
+    }
+    report::SweepPlan plan;
+    json.at("version").get_to(plan.version);
+    json.at("profile").get_to(plan.profile);
+    json.at("profile_means_ms").get_to(plan.profile_means_ms);
+    json.at("hops").get_to(plan.hops);
+    plan.work = Duration{json.at("work_ns").get<int64_t>()};
+    plan.length = Duration{json.at("length_ns").get<int64_t>()};
+    json.at("messages_min").get_to(plan.messages_min);
+    json.at("seed").get_to(plan.seed);
+    return plan;
+  } catch (const Json::exception& error) {
+    return absl::InvalidArgumentError(error.what());
+  }
+}
+
+absl::StatusOr<report::SweepCell> ParseSweepCellLine(std::string_view line) {
+  try {
+    const Json json = Json::parse(line);
+    report::SweepCell cell;
+    json.at("rate_per_second").get_to(cell.rate_per_second);
+    json.at("streams").get_to(cell.streams);
+    json.at("arm").get_to(cell.arm);
+    json.at("client").get_to(cell.client);
+    json.at("policy").get_to(cell.policy);
+    json.at("messages").get_to(cell.messages);
+    json.at("handled").get_to(cell.handled);
+    json.at("messages_per_response").get_to(cell.messages_per_response);
+    const Json& saturated = json.at("saturated_at_per_second");
+    if (!saturated.is_null()) cell.saturated_at = saturated.get<double>();
+    cell.p50 = ReadEstimateLine(json.at("p50"));
+    cell.p95 = ReadEstimateLine(json.at("p95"));
+    return cell;
+  } catch (const Json::exception& error) {
+    return absl::InvalidArgumentError(error.what());
+  }
+}
+
+std::string SweepJson(const report::SweepPlan& plan, std::span<const report::SweepCell> cells) {
+  Json root = PlanJson(plan);
+  root["cells"] = Json::array();
+  for (const report::SweepCell& cell : cells) {
+    Json json = SettingJson(cell);
+    const bool shown = !cell.saturated_at;
+    const auto value = [&](const std::optional<stats::Estimate>& estimate) {
+      return shown && estimate && estimate->supported ? std::optional(estimate->value) : std::nullopt;
+    };
+    json["p50_ms"] = MsOrNull(value(cell.p50));
+    json["p50_low_ms"] = MsOrNull(shown && cell.p50 ? cell.p50->low : std::nullopt);
+    json["p50_high_ms"] = MsOrNull(shown && cell.p50 ? cell.p50->high : std::nullopt);
+    json["p95_ms"] = MsOrNull(value(cell.p95));
+    root["cells"].push_back(std::move(json));
+  }
+  return root.dump(2) + "\n";
+}
+
+}  // namespace hopgap::formats

@@ -1,0 +1,49 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/time.h"
+#include "report/run.h"
+#include "stats/interval.h"
+
+namespace hopgap::report {
+
+// What a sweep keeps the same in every cell.
+struct SweepPlan {
+  std::string version;
+  std::string profile;                   // name, or "none"
+  std::vector<double> profile_means_ms;  // by kind and leg: tells profiles of one name apart
+  int hops = 3;
+  Duration work{0}, length{0};  // per handler; of each cell's schedule
+  uint64_t messages_min = 0;    // of a cell, however slow
+  uint64_t seed = 0;
+  friend bool operator==(const SweepPlan&, const SweepPlan&) = default;
+};
+
+// One chain at one setting. Latencies are until handled, work taken off.
+struct SweepCell {
+  double rate_per_second = 0;
+  int streams = 0;
+  std::string arm, client, policy;  // "eos", "go", "eager"; a standard arm knows no policy: "-"
+  uint64_t messages = 0, handled = 0;
+  std::optional<stats::Estimate> p50, p95;
+  std::optional<double> saturated_at;  // then the latencies say nothing, and are not printed
+  double messages_per_response = 1;
+
+  std::string Key() const;  // names the setting; unique in a sweep
+};
+
+// `arm` as it came out. `work`: of the whole chain.
+void FillCell(const ArmRun& arm, Duration work, SweepCell& cell);
+
+// The table in order of settings, and below it what exactly-once adds a hop:
+// the difference of medians to the standard cell of the same rate, streams and client.
+std::string RenderSweep(const SweepPlan& plan, std::span<const SweepCell> cells);
+// A header line, then a line a cell; empty where there is no number.
+std::string SweepCsv(std::span<const SweepCell> cells);
+
+}  // namespace hopgap::report

@@ -1,0 +1,254 @@
+// Fit, prediction and sweep, on runs whose truth is known: they are simulated.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "cli/fitting.h"
+#include "cli/prediction.h"
+#include "cli/setup.h"
+#include "cli/sweep.h"
+#include "cli/what_if.h"
+#include "formats/profile_file.h"
+#include "scenario/virtual_run.h"
+
+namespace hopgap::tests {
+namespace {
+
+using cli::VirtualChain;
+using testing::HasSubstr;
+using Part = report::FitOptions::Part;
+
+constexpr uint64_t kFitMessages = 300;
+
+broker::Profile Truth() { return cli::LoadProfile("cloud-replay").value(); }
+
+VirtualChain Chain(const std::string& kind, uint64_t messages) {
+  VirtualChain chain;
+  chain.arm = lab::ParseArm(kind, "go").value();
+  chain.profile = Truth();
+  chain.work = std::chrono::milliseconds{200};
+  chain.slots = messages;
+  chain.seed = 5;
+  return chain;
+}
+
+report::Run Simulated(uint64_t messages) {
+  report::Run run;
+  run.configuration.hops = 3;
+  run.configuration.work = std::chrono::milliseconds{200};
+  run.configuration.rate_per_second = 1;
+  run.configuration.messages = messages;
+  run.configuration.streams = 4;
+  run.configuration.max_outstanding_messages = 1000;
+  run.configuration.publish_mode = "await";
+  run.configuration.response_policy = "eager";
+  run.configuration.seed = 5;
+  for (const char* kind : {"std", "eos"}) {
+    absl::StatusOr<report::ArmRun> arm = cli::Predict(Chain(kind, messages), nullptr);
+    EXPECT_TRUE(arm.ok()) << arm.status();
+    run.arms.push_back(*std::move(arm));
+  }
+  return run;
+}
+
+const report::Run& SimulatedOnce() {
+  static const report::Run run = Simulated(kFitMessages);
+  return run;
+}
+
+// Every quantile of the truth lies inside the fit's interval for it.
+void ExpectRecovered(const report::FittedLeg& leg, const broker::QuantileTable& truth) {
+  SCOPED_TRACE(leg.name + " " + leg.kind);
+  ASSERT_EQ(leg.missing, "");
+  for (const uint32_t percent : {5, 10, 25, 50, 75, 90, 95}) {
+    const stats::Probability p{percent * 1000};
+    const auto estimate = stats::EstimateQuantile(leg.delays, p);
+    ASSERT_TRUE(estimate && estimate->low && estimate->high);
+    const int64_t want = truth.At(kFractionOne / 100 * percent).count();
+    EXPECT_LE(*estimate->low, want) << percent;
+    EXPECT_GE(*estimate->high, want) << percent;
+  }
+}
+
+TEST(FitTest, RecoversEveryLegOfTheProfileItWasSimulatedFrom) {
+  const absl::StatusOr<cli::Fitted> fitted = cli::FitProfile(SimulatedOnce(), "", Part::kAll, "again", "a run");
+  ASSERT_TRUE(fitted.ok()) << fitted.status();
+  ASSERT_EQ(fitted->fit.legs.size(), 8u);
+  for (const report::FittedLeg& leg : fitted->fit.legs) {
+    EXPECT_EQ(leg.delays.n(), 3 * kFitMessages) << leg.name;
+    ExpectRecovered(leg, Truth().Table(leg.kind == "exactly_once", leg.leg));
+  }
+}
+
+TEST(FitTest, TheProfileFileSaysWhatTheSampleSays) {
+  const absl::StatusOr<cli::Fitted> fitted = cli::FitProfile(SimulatedOnce(), "", Part::kAll, "again", "a run");
+  ASSERT_TRUE(fitted.ok()) << fitted.status();
+  const auto file = formats::ParseProfile(fitted->json, "fitted");
+  ASSERT_TRUE(file.ok()) << file.status();
+  EXPECT_EQ(file->samples.at("modack exactly_once"), 3 * kFitMessages);
+  EXPECT_EQ(file->messages_per_response.at("standard"), 1);
+  const report::FittedLeg* modack = fitted->fit.Find(broker::Leg::kModack, true);
+  const auto at = file->profile.Table(true, broker::Leg::kModack).At(kFractionOne / 2);
+  EXPECT_NEAR(static_cast<double>(at.count()), static_cast<double>(modack->delays.Quantile(stats::kP50)), 2);
+}
+
+// A trace of the real service: the broker's side is not in it.
+TEST(FitTest, WithoutTheBrokersSideTheWholePublishAndTheGapAreKept) {
+  report::Run run = SimulatedOnce();
+  std::vector<int64_t> gaps, calls;
+  for (report::ArmRun& arm : run.arms) {
+    for (trace::Path& path : arm.paths) {
+      for (trace::HopTimes& hop : path.hops) {
+        hop.accepted = hop.committed = hop.written = std::nullopt;
+        if (arm.name != "std") continue;
+        gaps.push_back((hop.received - hop.publish_end).count());
+        calls.push_back((hop.publish_end - hop.publish_start - 2 * cli::SimulatedOneWay()).count());
+      }
+    }
+  }
+  const absl::StatusOr<cli::Fitted> fitted = cli::FitProfile(run, "", Part::kAll, "again", "a trace");
+  ASSERT_TRUE(fitted.ok()) << fitted.status();
+  const auto* before = fitted->fit.Find(broker::Leg::kPublishBefore, false);
+  const auto* after = fitted->fit.Find(broker::Leg::kPublishAfter, false);
+  const auto* deliver = fitted->fit.Find(broker::Leg::kDeliver, false);
+  const int64_t share = after->delays.At(1);
+  EXPECT_GT(share, 0) << "gaps are negative here";
+  EXPECT_EQ(after->delays.At(after->delays.n()), share);
+  EXPECT_EQ(before->delays.Quantile(stats::kP50) + share, stats::Sample(calls).Quantile(stats::kP50));
+  EXPECT_EQ(deliver->delays.Quantile(stats::kP50) - share, stats::Sample(gaps).Quantile(stats::kP50));
+  EXPECT_THAT(fitted->fit.assumed.front(), HasSubstr("commit is not in these spans"));
+}
+
+TEST(FitTest, WhatWasNotObservedIsNamedAndNotZero) {
+  report::Run run = SimulatedOnce();
+  run.arms.erase(run.arms.begin());  // only exactly-once is left
+  const absl::StatusOr<cli::Fitted> fitted = cli::FitProfile(run, "", Part::kAll, "again", "a run");
+  ASSERT_TRUE(fitted.ok()) << fitted.status();
+  EXPECT_FALSE(fitted->fit.Observed(false));
+  const auto file = formats::ParseProfile(fitted->json, "fitted");
+  ASSERT_TRUE(file.ok()) << file.status();
+  EXPECT_THAT(file->not_observed, testing::Contains(HasSubstr("modack standard: no standard one in these spans")));
+  EXPECT_THAT(fitted->json, testing::Not(HasSubstr("\"standard\"")));
+  EXPECT_FALSE(cli::FitProfile(run, "elsewhere", Part::kAll, "again", "a run").ok());
+}
+
+// One half predicts the other, stage by stage.
+TEST(PredictionTest, AHalfPredictsTheHalfThatWasHeldBack) {
+  const report::Run& run = SimulatedOnce();
+  const absl::StatusOr<cli::Fitted> half = cli::FitProfile(run, "", Part::kEven, "half", "a run");
+  const absl::StatusOr<cli::Plan> plan = cli::PlanOf(run, "", std::nullopt);
+  ASSERT_TRUE(half.ok() && plan.ok()) << plan.status();
+  ASSERT_EQ(plan->chains.size(), 2u);
+  for (size_t i = 0; i < 2; ++i) {
+    const absl::StatusOr<report::PredictedArm> arm =
+        cli::HoldAgainst(*plan->arms[i], cli::WithFit(plan->chains[i], *half), 1, Part::kOdd);
+    ASSERT_TRUE(arm.ok()) << arm.status();
+    EXPECT_EQ(arm->measured_n, kFitMessages / 2);
+    for (const report::PredictedStage& stage : arm->stages) {
+      EXPECT_EQ(stage.agrees(), std::optional(true)) << arm->arm << " " << stage.stage;
+    }
+  }
+}
+
+// The hand calculation gives the order of magnitude, and knows the capacity.
+TEST(PredictionTest, ByHandIsNearTheSimulation) {
+  const report::ArmRun& eos = SimulatedOnce().arms[1];
+  const cli::Formula formula = cli::ByHand(Chain("eos", kFitMessages), 1);
+  double sum = 0, handled = 0;
+  for (int i = 0; i < trace::kPathStages; ++i) sum += ToMillis(formula.stages[static_cast<size_t>(i)]);
+  for (const trace::Path& path : eos.paths) handled += ToMillis(path.until_handled) / kFitMessages;
+  EXPECT_NEAR(sum / handled, 1, 0.1);
+  ASSERT_TRUE(formula.capacity);
+  EXPECT_NEAR(*formula.capacity, 4 / (ToMillis(formula.modack) / 1e3), 1e-9);
+  EXPECT_FALSE(cli::ByHand(Chain("std", 1), 1).capacity);
+  EXPECT_FALSE(cli::ByHand(Chain("eos-overlap", 1), 1).capacity);
+}
+
+TEST(PredictionTest, TooFewStreamsAreSaturatedNearTheCapacityByHand) {
+  VirtualChain chain = Chain("eos", 600);
+  chain.millihertz = 30'000;
+  const absl::StatusOr<report::ArmRun> arm = cli::Predict(chain, nullptr);
+  ASSERT_TRUE(arm.ok()) << arm.status();
+  ASSERT_TRUE(arm->saturated_at);
+  EXPECT_NEAR(*arm->saturated_at, *cli::ByHand(chain, 1).capacity, 2);
+  EXPECT_GT(cli::ByHand(chain, 1).streams_needed, 4u);
+}
+
+TEST(WhatIfTest, ChangesAreNamedAndEverythingElseIsRefused) {
+  const auto change = cli::ParseChange({"rate=100,streams=10", "policy=gated"});
+  ASSERT_TRUE(change.ok()) << change.status();
+  const VirtualChain changed = cli::Changed(Chain("eos", 1), *change);
+  EXPECT_EQ(changed.millihertz, 100'000u);
+  EXPECT_EQ(changed.streams, 10u);
+  EXPECT_TRUE(changed.gated);
+  for (const char* bad : {"streams=0", "streams=101", "rate=x", "client=cobol", "policy=slow", "hops=3", "streams"}) {
+    const auto refused = cli::ParseChange({bad});
+    EXPECT_THAT(std::string(refused.status().message()), HasSubstr(bad));
+  }
+}
+
+cli::Sweep SmallSweep(const std::string& out) {
+  cli::Sweep sweep;
+  sweep.profile = Truth();
+  sweep.plan = {.version = "test", .profile = "cloud-replay", .profile_means_ms = {}, .hops = 1, .messages_min = 40};
+  sweep.plan.seed = 5;
+  for (const char* arm : {"std", "eos"}) {
+    for (const double rate : {1.0, 50.0}) {
+      report::SweepCell cell;
+      cell.rate_per_second = rate;
+      cell.streams = 1;
+      cell.arm = arm;
+      cell.client = "go";
+      cell.policy = cell.arm == "std" ? "-" : "eager";
+      cell.messages = rate > 1 ? 500 : 40;
+      sweep.cells.push_back(cell);
+    }
+  }
+  sweep.out = out;
+  sweep.threads = 2;
+  return sweep;
+}
+
+TEST(SweepTest, SaturatedCellsSaySoAndAKilledSweepGoesOn) {
+  const std::string out = testing::TempDir() + "/hopgap-sweep-test";
+  std::filesystem::remove_all(out);
+  cli::Sweep sweep = SmallSweep(out);
+  ASSERT_TRUE(cli::RunSweep(sweep).ok());
+  EXPECT_TRUE(sweep.cells[3].saturated_at);
+  EXPECT_FALSE(sweep.cells[1].saturated_at);
+  const std::string text = report::RenderSweep(sweep.plan, sweep.cells);
+  EXPECT_THAT(text, HasSubstr("saturated at 2."));
+
+  // The last line is torn, as by a kill: that cell alone is simulated again.
+  const std::string file = out + "/" + cli::kSweepFile;
+  std::filesystem::resize_file(file, std::filesystem::file_size(file) - 10);
+  cli::Sweep again = SmallSweep(out);
+  size_t simulated = 0;
+  again.on_cell = [&](size_t done, const report::SweepCell&) {
+    ++simulated;
+    EXPECT_EQ(done, 4u);
+  };
+  ASSERT_TRUE(cli::RunSweep(again).ok());
+  EXPECT_EQ(simulated, 1u);
+  EXPECT_EQ(report::RenderSweep(again.plan, again.cells), text);
+  EXPECT_EQ(report::SweepCsv(again.cells), report::SweepCsv(sweep.cells));
+
+  cli::Sweep other = SmallSweep(out);
+  other.plan.seed = 6;
+  EXPECT_EQ(cli::RunSweep(other).status().code(), absl::StatusCode::kFailedPrecondition);
+  std::filesystem::remove_all(out);
+}
+
+TEST(SweepTest, AStopEndsItWithItsReason) {
+  cli::Sweep sweep = SmallSweep("");
+  for (report::SweepCell& cell : sweep.cells) cell.messages = 20'000;
+  sweep.stop_asked = [] { return std::string("SIGINT (Ctrl-C)"); };
+  const absl::StatusOr<std::string> ended = cli::RunSweep(sweep);
+  ASSERT_TRUE(ended.ok()) << ended.status();
+  EXPECT_EQ(*ended, "SIGINT (Ctrl-C)");
+}
+
+}  // namespace
+}  // namespace hopgap::tests
