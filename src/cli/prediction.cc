@@ -149,7 +149,7 @@ Formula ByHand(const VirtualChain& chain, double messages_per_response) {
     formula.stages[static_cast<size_t>(stage)] = per_hop * chain.hops;
   };
   Duration wait{0};
-  const bool waits = chain.arm.exactly_once && model.receipt == client::ReceiptPolicy::kAwait;
+  const bool waits = chain.arm.exactly_once && model.exactly_once.wait == client::ReceiptWait::kResponse;
   if (waits) {
     const uint32_t streams = chain.arm.streams != 0 ? chain.arm.streams : chain.streams;
     wait = StreamWaitByHand(chain, formula.modack, streams);

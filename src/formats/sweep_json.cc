@@ -32,7 +32,7 @@ std::optional<stats::Estimate> ReadEstimateLine(const Json& json) {
   return estimate;
 }
 
-Json MsOrNull(const std::optional<int64_t>& nanoseconds) {
+Json FiniteMsOrNull(const std::optional<int64_t>& nanoseconds) {
   if (!nanoseconds || stats::IsInfinite(*nanoseconds)) return nullptr;
   return static_cast<double>(*nanoseconds) / 1e6;
 }
@@ -125,10 +125,10 @@ std::string SweepJson(const report::SweepPlan& plan, std::span<const report::Swe
     const auto value = [&](const std::optional<stats::Estimate>& estimate) {
       return shown && estimate && estimate->supported ? std::optional(estimate->value) : std::nullopt;
     };
-    json["p50_ms"] = MsOrNull(value(cell.p50));
-    json["p50_low_ms"] = MsOrNull(shown && cell.p50 ? cell.p50->low : std::nullopt);
-    json["p50_high_ms"] = MsOrNull(shown && cell.p50 ? cell.p50->high : std::nullopt);
-    json["p95_ms"] = MsOrNull(value(cell.p95));
+    json["p50_ms"] = FiniteMsOrNull(value(cell.p50));
+    json["p50_low_ms"] = FiniteMsOrNull(shown && cell.p50 ? cell.p50->low : std::nullopt);
+    json["p50_high_ms"] = FiniteMsOrNull(shown && cell.p50 ? cell.p50->high : std::nullopt);
+    json["p95_ms"] = FiniteMsOrNull(value(cell.p95));
     root["cells"].push_back(std::move(json));
   }
   return root.dump(2) + "\n";

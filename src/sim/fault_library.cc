@@ -50,7 +50,7 @@ class LibrarySubscriber final : public Client {
     options.client_id = StrCat("client", ++lives_);
     if (its_.messages_max > 0) options.model.max_outstanding_messages = its_.messages_max;
     if (its_.bytes_max > 0) options.model.max_outstanding_bytes = its_.bytes_max;
-    if (seed_ % 3 == 0) options.model.receipt = client::ReceiptPolicy::kOverlap;
+    if (seed_ % 3 == 0) options.model.exactly_once.wait = client::ReceiptWait::kNothing;
     options.streams = static_cast<uint32_t>(1 + seed_ % 2);
     options.seed = Mix(seed_, lives_);
     old_.push_back(std::move(subscriber_));  // events may still be on their way to it
