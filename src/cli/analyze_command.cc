@@ -178,7 +178,7 @@ int AnalyzeCommand(AnalyzeOptions options) {
     if (!file.ok()) return Fail(CodeOfTarget(file.status()), MessageOf(file.status()));
     path = *std::move(file);
   }
-  if (!options.what_if.changes.empty()) return AnswerWhatIf(options.paths, options.what_if);
+  if (!options.what_if.changes.empty()) return AnswerWhatIf(options.paths, options.streams, options.what_if);
   std::error_code ignored;
   if (options.paths.size() == 1 && std::filesystem::exists(options.paths[0] + "/run.json", ignored)) {
     return AnalyzeFolder(options.paths[0], options);

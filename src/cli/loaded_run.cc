@@ -13,8 +13,10 @@
 #include "formats/otlp_json.h"
 #include "formats/run_folder.h"
 #include "formats/run_json.h"
+#include "formats/trace_file.h"
 #include "report/from_spans.h"
 #include "trace/build.h"
+#include "trace/trace_set.h"
 
 namespace hopgap::cli {
 namespace {
@@ -34,19 +36,24 @@ absl::StatusOr<uint64_t> ReadSpansOf(const std::string& path, SpansByTrace& trac
   return read->spans;
 }
 
-absl::StatusOr<report::Run> LoadSpans(const std::vector<std::string>& files, const std::string& name) {
-  SpansByTrace traces;
-  uint64_t spans = 0;
-  for (const std::string& file : files) {
-    absl::StatusOr<uint64_t> read = ReadSpansOf(file, traces);
-    if (!read.ok()) return read.status();
-    spans += *read;
+// Spans of any form that `analyze` reads, joined as it joins them.
+absl::StatusOr<report::Run> LoadSpans(const std::vector<std::string>& paths, const std::string& name) {
+  absl::StatusOr<std::vector<std::string>> files = formats::ExpandTraceFiles(paths);
+  if (!files.ok()) return files.status();
+  trace::TraceSet set;
+  for (const std::string& file : *files) {
+    absl::StatusOr<formats::TraceSource> source =
+        formats::ReadTraceFile(file, [&](std::vector<trace::Span>& spans) { return set.Add(spans); });
+    if (!source.ok()) return source.status();
+    for (const std::string& warning : source->warnings) std::fprintf(stderr, "hopgap: %s\n", warning.c_str());
   }
+  set.Finish();
   report::FromSpans from_spans;
-  for (const auto& [id, trace] : traces) from_spans.AddTrace(trace);
-  report::Run run = from_spans.Finish(name, spans);
+  set.ForEachTrace([&](std::span<const trace::Span> spans) { from_spans.AddTrace(spans); });
+  report::Run run = from_spans.Finish(name, set.quality().spans);
   if (!run.arms.empty()) return run;
-  std::string why = StrCat(name, ": ", spans, " spans, and no message in them from its publish to its last ack");
+  std::string why =
+      StrCat(name, ": ", set.quality().spans, " spans, and no message in them from its publish to its last ack");
   for (const std::string& note : run.spans_only->notes) why += "; " + note;
   return absl::InvalidArgumentError(why);
 }

@@ -94,6 +94,12 @@ absl::StatusOr<VirtualChain> ChainOf(const Sweep& sweep, const report::SweepCell
   VirtualChain chain;
   chain.arm = *std::move(arm);
   chain.profile = sweep.profile;
+  if (cell.modack) {
+    absl::StatusOr<broker::QuantileTable> table =
+        broker::QuantileTable::Make({{.fraction = 0, .delay = *cell.modack}});
+    if (!table.ok()) return table.status();
+    chain.profile.exactly_once[static_cast<size_t>(broker::Leg::kModack)] = *std::move(table);
+  }
   chain.hops = sweep.plan.hops;
   chain.work = sweep.plan.work;
   chain.millihertz = static_cast<uint64_t>(std::llround(cell.rate_per_second * 1000));

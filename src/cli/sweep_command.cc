@@ -27,7 +27,7 @@ namespace {
 
 struct SweepFlags {
   std::string rates = "1,5,100,1000", streams = "1,4,10", arms = "std,eos", clients = "go", policies = "eager,gated";
-  std::string profile = "cloud-replay", work = "200ms", duration = "20s", out, seed;
+  std::string modacks, profile = "cloud-replay", work = "200ms", duration = "20s", out, seed;
   int hops = 3;
   uint64_t messages_min = 200;
   unsigned threads = 0;  // 0: a core each
@@ -54,6 +54,7 @@ struct SweepAxes {
   std::vector<uint64_t> millihertz;
   std::vector<uint32_t> streams;
   std::vector<std::string> arms, clients, policies;
+  std::vector<std::optional<Duration>> modacks;  // none: the profile's
 };
 
 absl::Status ParseNumbers(const SweepFlags& flags, SweepAxes& axes) {
@@ -92,34 +93,53 @@ absl::Status ParseWords(const SweepFlags& flags, SweepAxes& axes) {
     if (policy != "eager" && policy != "gated")
       return BadList("--response-policy", policy, "is neither eager nor gated");
   }
+  if (flags.modacks.empty()) axes.modacks.push_back(std::nullopt);
+  const absl::StatusOr<std::vector<std::string>> modacks =
+      flags.modacks.empty() ? std::vector<std::string>{} : ListOf("--modack", flags.modacks);
+  if (!modacks.ok()) return modacks.status();
+  for (const std::string& text : *modacks) {
+    const absl::StatusOr<Duration> length = ParseDuration("--modack", text);
+    if (!length.ok()) return length.status();
+    axes.modacks.push_back(*length);
+  }
   axes.arms = *std::move(arms);
   axes.clients = *std::move(clients);
   axes.policies = *std::move(policies);
   return absl::OkStatus();
 }
 
+// The cells of one arm at one rate. A standard one awaits no lease: it has one cell.
+void AddCellsOf(const SweepAxes& axes, const report::SweepCell& setting, Sweep& sweep) {
+  if (setting.arm == "std") {
+    sweep.cells.push_back(setting);
+    sweep.cells.back().policy = "-";
+    return;
+  }
+  for (const std::string& policy : axes.policies) {
+    for (const std::optional<Duration>& modack : axes.modacks) {
+      sweep.cells.push_back(setting);
+      sweep.cells.back().policy = policy;
+      sweep.cells.back().modack = modack;
+    }
+  }
+}
+
 absl::Status AddCells(const SweepAxes& axes, Sweep& sweep) {
-  const std::vector<std::string> no_policy = {"-"};
+  report::SweepCell cell;
   for (const uint64_t millihertz : axes.millihertz) {
-    const uint64_t messages = std::max(sweep.plan.messages_min, lab::Schedule::SlotsIn(millihertz, sweep.plan.length));
-    if (messages > kSweepCellMessagesMax) {
-      return absl::InvalidArgumentError(StrCat("--duration: a cell of ", messages, " messages at ", millihertz / 1000,
-                                               "/s; at most ", kSweepCellMessagesMax, " may be"));
+    cell.rate_per_second = static_cast<double>(millihertz) / 1000;
+    cell.messages = std::max(sweep.plan.messages_min, lab::Schedule::SlotsIn(millihertz, sweep.plan.length));
+    if (cell.messages > kSweepCellMessagesMax) {
+      return absl::InvalidArgumentError(StrCat("--duration: a cell of ", cell.messages, " messages at ",
+                                               cell.rate_per_second, "/s; at most ", kSweepCellMessagesMax, " may be"));
     }
     for (const uint32_t streams : axes.streams) {
+      cell.streams = static_cast<int>(streams);
       for (const std::string& client : axes.clients) {
+        cell.client = client;
         for (const std::string& arm : axes.arms) {
-          // Only an exactly-once response awaits a lease.
-          for (const std::string& policy : arm == "std" ? no_policy : axes.policies) {
-            report::SweepCell cell;
-            cell.rate_per_second = static_cast<double>(millihertz) / 1000;
-            cell.streams = static_cast<int>(streams);
-            cell.arm = arm;
-            cell.client = client;
-            cell.policy = policy;
-            cell.messages = messages;
-            sweep.cells.push_back(std::move(cell));
-          }
+          cell.arm = arm;
+          AddCellsOf(axes, cell, sweep);
         }
       }
     }
@@ -203,6 +223,8 @@ void AddSweep(CLI::App& app, Commands& commands) {
   command->add_option("--client", flags->clients, "client models, a list")->capture_default_str();
   command->add_option("--response-policy", flags->policies, "eager, gated or both; for exactly-once arms")
       ->capture_default_str();
+  command->add_option("--modack", flags->modacks,
+                      "delays, a list: each instead of the profile's for exactly-once modacks (default: the profile's)");
   command->add_option("--profile", flags->profile, "delays the broker adds: cloud-replay, none, or a FILE")
       ->capture_default_str();
   command->add_option("--hops", flags->hops, "workers in a chain")->check(CLI::Range(1, 20))->capture_default_str();

@@ -130,9 +130,10 @@ void AddWhatIfFlags(CLI::App& command, WhatIfFlags& flags) {
       "fit this and simulate it with a change: rate=100, streams=10, client=overlap, policy=gated, or several of them");
   command.add_option("--what-if-group", flags.group, "of these arms: here, replay, spans (default: the last group)")
       ->needs(what_if);
-  command.add_option("--streams-now", flags.streams, "streams each subscription has now, where spans do not show it")
-      ->check(CLI::Range(1, 100))
-      ->needs(what_if);
+  for (const char* name : {"--json", "--csv", "--per-hop", "--waterfall", "--trace", "--out", "--report", "--threshold",
+                           "--join-message-ids", "--how"}) {
+    what_if->excludes(command.get_option(name));
+  }
 }
 
 absl::StatusOr<Change> ParseChange(const std::vector<std::string>& changes) {
@@ -154,7 +155,8 @@ VirtualChain Changed(VirtualChain chain, const Change& change) {
   return chain;
 }
 
-int AnswerWhatIf(const std::vector<std::string>& paths, const WhatIfFlags& flags) {
+int AnswerWhatIf(const std::vector<std::string>& paths, std::optional<int> streams, const WhatIfFlags& flags) {
+  if (paths.empty()) return Fail(kBadConfiguration, "PATH: what is to be fitted? A run folder, or files of spans");
   const absl::StatusOr<Change> change = ParseChange(flags.changes);
   if (!change.ok()) return Fail(kBadConfiguration, MessageOf(change.status()));
   const absl::StatusOr<report::Run> run = LoadRun(paths);
@@ -162,8 +164,11 @@ int AnswerWhatIf(const std::vector<std::string>& paths, const WhatIfFlags& flags
   const std::string name = NameOfRun(paths);
   const absl::StatusOr<Fitted> fitted = FitProfile(*run, flags.group, report::FitOptions::Part::kAll, "fitted", name);
   if (!fitted.ok()) return Fail(kBadConfiguration, MessageOf(fitted.status()));
-  const std::optional<uint32_t> streams = flags.streams == 0 ? std::nullopt : std::optional(flags.streams);
-  const absl::StatusOr<Plan> plan = PlanOf(*run, flags.group, streams);
+  if (streams && *streams > static_cast<int>(kWhatIfStreamsMax)) {
+    return Fail(kBadConfiguration, StrCat("--streams ", *streams, ": at most ", kWhatIfStreamsMax, " can be simulated"));
+  }
+  const auto now = streams ? std::optional(static_cast<uint32_t>(*streams)) : std::nullopt;
+  const absl::StatusOr<Plan> plan = PlanOf(*run, flags.group, now);
   if (!plan.ok()) return Fail(kBadConfiguration, MessageOf(plan.status()));
   std::printf("WHAT IF %s: %s (%s), fitted and simulated; until handled, work taken off, p50, ms\n",
               change->text.c_str(), name.c_str(), fitted->fit.group.c_str());

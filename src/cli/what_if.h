@@ -18,8 +18,9 @@ namespace hopgap::cli {
 struct WhatIfFlags {
   std::vector<std::string> changes;  // "streams=10", "rate=100,client=overlap"
   std::string group;
-  uint32_t streams = 0;  // as they are now, of spans alone; 0: not given
 };
+// `command` has its other flags already: those that change what is printed or
+// written are refused beside --what-if.
 void AddWhatIfFlags(CLI::App& command, WhatIfFlags& flags);
 
 // What is changed in every chain.
@@ -36,6 +37,7 @@ VirtualChain Changed(VirtualChain chain, const Change& change);
 
 // `analyze PATH --what-if ...`: fits the run or trace, simulates it as it is and
 // as it would be, and answers in one sentence an arm. Returns the exit code.
-int AnswerWhatIf(const std::vector<std::string>& paths, const WhatIfFlags& flags);
+// `streams`: what each subscription has open now, where spans do not show it.
+int AnswerWhatIf(const std::vector<std::string>& paths, std::optional<int> streams, const WhatIfFlags& flags);
 
 }  // namespace hopgap::cli

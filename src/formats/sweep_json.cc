@@ -56,6 +56,7 @@ Json SettingJson(const report::SweepCell& cell) {
           {"arm", cell.arm},
           {"client", cell.client},
           {"policy", cell.policy},
+          {"modack_ns", cell.modack ? Json(cell.modack->count()) : Json(nullptr)},
           {"messages", cell.messages},
           {"handled", cell.handled},
           {"messages_per_response", cell.messages_per_response},
@@ -103,6 +104,7 @@ absl::StatusOr<report::SweepCell> ParseSweepCellLine(std::string_view line) {
     json.at("arm").get_to(cell.arm);
     json.at("client").get_to(cell.client);
     json.at("policy").get_to(cell.policy);
+    if (const Json& modack = json.at("modack_ns"); !modack.is_null()) cell.modack = Duration{modack.get<int64_t>()};
     json.at("messages").get_to(cell.messages);
     json.at("handled").get_to(cell.handled);
     json.at("messages_per_response").get_to(cell.messages_per_response);

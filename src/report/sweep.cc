@@ -15,6 +15,10 @@ constexpr std::string_view kStandardKind = "std";
 
 std::string RateText(double rate) { return absl::StrFormat("%.6g", rate); }
 
+std::string ModackText(const SweepCell& cell) {
+  return cell.modack ? absl::StrFormat("%g", ToMillis(*cell.modack)) : std::string("-");
+}
+
 std::string SaturatedText(double rate) { return absl::StrFormat("saturated at %.3g/s", rate); }
 
 std::string MedianText(const SweepCell& cell) {
@@ -60,7 +64,7 @@ std::string CsvMs(const std::optional<int64_t>& nanoseconds) {
 
 std::string SweepCell::Key() const {
   return StrCat("rate=", RateText(rate_per_second), " streams=", streams, " arm=", arm, " client=", client,
-                " policy=", policy);
+                " policy=", policy, modack ? StrCat(" modack_ns=", modack->count()) : "");
 }
 
 void FillCell(const ArmRun& arm, Duration work, SweepCell& cell) {
@@ -80,12 +84,12 @@ std::string RenderSweep(const SweepPlan& plan, std::span<const SweepCell> cells)
       "SWEEP     simulated (virtual time): profile %s, %d hops, seed %d\n"
       "          until handled, %s of work taken off; p50 [95 %% interval] and p95, ms\n",
       plan.profile, plan.hops, plan.seed, Length(plan.work * plan.hops));
-  out += "  rate/s streams arm         client    policy      n  p50                       p95\n";
+  out += " rate/s str arm         client  policy modack      n p50                     p95\n";
   for (const SweepCell& cell : cells) {
-    out += PadLeft(RateText(cell.rate_per_second), 8) + PadLeft(std::to_string(cell.streams), 8) + " " +
-           PadRight(cell.arm, 12) + PadRight(cell.client, 10) + PadRight(cell.policy, 7) +
-           PadLeft(std::to_string(cell.messages), 6) + "  " + PadRight(MedianText(cell), 23) +
-           PadLeft(TailText(cell), 7);
+    out += PadLeft(RateText(cell.rate_per_second), 7) + PadLeft(std::to_string(cell.streams), 4) + " " +
+           PadRight(cell.arm, 12) + PadRight(cell.client, 8) + PadRight(cell.policy, 6) +
+           PadLeft(ModackText(cell), 7) + PadLeft(std::to_string(cell.messages), 7) + " " +
+           PadRight(MedianText(cell), 20) + PadLeft(TailText(cell), 7);
     while (out.back() == ' ') out.pop_back();
     out += "\n";
   }
@@ -94,6 +98,7 @@ std::string RenderSweep(const SweepPlan& plan, std::span<const SweepCell> cells)
     if (cell.arm == kStandardKind) continue;
     out += absl::StrFormat("%8s/s, %2d streams, %-12s %-8s %-6s ", RateText(cell.rate_per_second), cell.streams,
                            cell.arm, cell.client, cell.policy);
+    if (cell.modack) out += absl::StrFormat("modack %g ms: ", ToMillis(*cell.modack));
     out += ExtraText(plan, cells, cell) + "\n";
   }
   return out;
@@ -101,15 +106,15 @@ std::string RenderSweep(const SweepPlan& plan, std::span<const SweepCell> cells)
 
 std::string SweepCsv(std::span<const SweepCell> cells) {
   std::string out =
-      "rate_per_second,streams,arm,client,policy,messages,handled,p50_ms,p50_low_ms,p50_high_ms,p95_ms,"
+      "rate_per_second,streams,arm,client,policy,modack_ms,messages,handled,p50_ms,p50_low_ms,p50_high_ms,p95_ms,"
       "saturated_at_per_second,messages_per_response\n";
   for (const SweepCell& cell : cells) {
     const bool shown = !cell.saturated_at;
     const auto value = [&](const std::optional<stats::Estimate>& estimate) {
       return shown && estimate && estimate->supported ? std::optional(estimate->value) : std::nullopt;
     };
-    out += StrCat(RateText(cell.rate_per_second), ",", cell.streams, ",", cell.arm, ",", cell.client, ",", cell.policy,
-                  ",", cell.messages, ",", cell.handled, ",", CsvMs(value(cell.p50)), ",",
+    out += StrCat(RateText(cell.rate_per_second), ",", cell.streams, ",", cell.arm, ",", cell.client, ",", cell.policy, ",",
+                  CsvMs(cell.modack ? std::optional(cell.modack->count()) : std::nullopt), ",", cell.messages, ",", cell.handled, ",", CsvMs(value(cell.p50)), ",",
                   CsvMs(shown && cell.p50 ? cell.p50->low : std::nullopt), ",",
                   CsvMs(shown && cell.p50 ? cell.p50->high : std::nullopt), ",", CsvMs(value(cell.p95)), ",",
                   cell.saturated_at ? absl::StrFormat("%.4g", *cell.saturated_at) : "", ",",

@@ -29,6 +29,8 @@ struct SweepCell {
   double rate_per_second = 0;
   int streams = 0;
   std::string arm, client, policy;  // "eos", "go", "eager"; a standard arm knows no policy: "-"
+  // The exactly-once modack's added delay, always the same; unset: the profile's.
+  std::optional<Duration> modack;
   uint64_t messages = 0, handled = 0;
   std::optional<stats::Estimate> p50, p95;
   std::optional<double> saturated_at;  // then the latencies say nothing, and are not printed
