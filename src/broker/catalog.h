@@ -3,6 +3,7 @@
 #include <absl/container/flat_hash_map.h>
 #include <absl/status/statusor.h>
 
+#include <algorithm>
 #include <map>
 #include <memory>
 #include <optional>
@@ -21,7 +22,7 @@
 namespace hopgap::broker {
 
 struct Topic {
-  Topic(Incarnation incarnation, pubsub::Topic resource, size_t& retained)
+  Topic(Incarnation incarnation, pubsub::Topic resource, Retained& retained)
       : id(incarnation), value(std::move(resource)), log(retained) {}
 
   // The next message, on its way to the journal: every subscription whose
@@ -110,7 +111,13 @@ class Catalog {
   absl::StatusOr<Page> ListSnapshots(std::string_view project, int32_t page_size, std::string_view token) const;
   absl::StatusOr<Page> ListTopicSnapshots(const Topic& topic, int32_t page_size, std::string_view token) const;
 
-  size_t retained_bytes() const { return retained_; }
+  size_t retained_bytes() const { return retained_.memory; }
+  const LiveBytes& live_bytes() const { return retained_.stored; }
+
+  // Loading a checkpoint. `deleted`: by name.
+  Incarnation last_incarnation() const { return last_incarnation_; }
+  void SkipIncarnations(Incarnation last) { last_incarnation_ = std::max(last_incarnation_, last); }
+  absl::Status AddDeletedTopic(Incarnation id, pubsub::Topic value);
 
  private:
   using Names = std::map<std::string, Incarnation, std::less<>>;
@@ -126,7 +133,7 @@ class Catalog {
 
   const Broker::Options& options_;
   trace::EventSink& sink_;
-  size_t retained_ = 0;
+  Retained retained_;
   Incarnation last_incarnation_ = 0;
   Names topic_names_, subscription_names_, snapshot_names_;
   std::map<std::string, uint16_t, std::less<>> places_;  // by "project name": a name made again is the same place

@@ -31,7 +31,7 @@ struct Delivery {
   bool held_after_restart = false;   // leased to whoever had it before a crash
   bool returned = false;             // Returned knows more
   Generation generation = 0;         // of the newest delivery; 0: never sent
-  Generation nacked = 0;             // replay: the generation whose nack is known
+  Generation nacked = 0;             // the newest generation that was nacked; a checkpoint keeps it
   std::optional<StreamId> stream{};  // of the newest delivery
   uint64_t response = 0;
   uint32_t deliver_draws = 0, modack_draws = 0, ack_draws = 0;

@@ -11,6 +11,7 @@
 
 #include "broker/broker.h"
 #include "broker/catalog.h"
+#include "broker/checkpoint.h"
 #include "broker/commits.h"
 #include "broker/held.h"
 #include "broker/lease_request.h"
@@ -23,8 +24,8 @@ class Broker::Impl {
  public:
   Impl(Options options, trace::EventSink& sink);
 
-  absl::Status Replay(const pubsub::Bytes& record) { return replayer_.Apply(record); }
-  void ReplayDone(Instant now);
+  absl::Status Replay(const StoredRecord& record, const FindBody& find) { return replayer_.Apply(record, find); }
+  absl::Status ReplayDone(Instant now);
   void ReadAt(Instant read) { read_at_ = read; }  // of the call or request that follows
   void OnCall(Instant now, CallId call, pubsub::Method method, pubsub::Request request, Actions& out);
   void OnCallCancelled(Instant now, CallId call, Actions& out);
@@ -34,6 +35,11 @@ class Broker::Impl {
   void OnStreamGone(Instant now, StreamId stream, Actions& out);
   void OnWriteDone(Instant now, StreamId stream, Actions& out);
   void OnPersisted(Instant now, PersistToken token, Actions& out) { commits_.OnPersisted(now, token, out); }
+  void OnStored(const std::vector<StoredRecord>& records);
+  void StartCheckpoint(CheckpointPlan plan, Actions& out);
+  bool checkpointing() const { return checkpoint_ != nullptr; }
+  const LiveBytes& live_bytes() const { return catalog_.live_bytes(); }
+  void SetPublishRoom(uint64_t bytes) { publish_room_ = bytes; }
   void OnDeadline(Instant now, Actions& out);
   std::optional<Instant> NextDeadline() const;
   void Stop(Instant now, Actions& out);
@@ -53,6 +59,8 @@ class Broker::Impl {
   class Admin;        // admin_calls.h
   class Chores;       // chores.h
   class DeadLetters;  // dead_letters.h
+  // durable.cc
+  void PersistCheckpoint(CheckpointWriter::Records records, Actions& out);
   absl::StatusOr<Topic*> TopicNamed(const std::string& name);
   absl::StatusOr<Subscription*> SubscriptionNamed(const std::string& name);
   absl::StatusOr<Subscription*> AttachedNamed(const std::string& name);  // ... and FailedPrecondition
@@ -135,6 +143,8 @@ class Broker::Impl {
   Instant read_at_;
   uint64_t next_message_id_;
   Replayer replayer_;
+  std::unique_ptr<CheckpointWriter> checkpoint_;
+  uint64_t publish_room_ = Journal::kUnlimited;
   size_t held_publish_bytes_ = 0;  // of requests that a delay holds before they are in a log
   size_t holds_ = 0;               // calls that have a place in held_, or will
   bool stopping_ = false;

@@ -146,7 +146,9 @@ void Subscription::ExtendLease(Sequence sequence, Instant now, Instant deadline)
 void Subscription::BeginAck(Sequence sequence, Instant now) {
   const absl::Status ended = leases_.End(sequence, now);
   HOPGAP_CHECK(ended.ok(), "acked what is not leased");
-  Find(sequence)->state = State::kAckPending;
+  Delivery& delivery = *Find(sequence);
+  delivery.state = State::kAckPending;
+  acks_under_way_.emplace(sequence, delivery.generation);
 }
 
 void Subscription::AckEarly(Sequence sequence, Instant now) {
@@ -174,6 +176,7 @@ std::optional<Sequence> Subscription::FinishOne(Sequence sequence, Generation ge
     HOPGAP_CHECK(leases_.End(sequence, kLongAgo).ok(), "acked what is not leased");
   }
   if (delivery.state == State::kLeased || delivery.state == State::kAckPending) FreeCredit(delivery);
+  under_way_.erase(sequence);
   if (delivery.returned) returned_.erase(sequence);
   const std::optional<Sequence> next = ready_.Leave(sequence, delivery);
   deliveries_.Remove(sequence);

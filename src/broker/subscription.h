@@ -116,6 +116,7 @@ class Subscription : public SubscriptionState {
   size_t ack_intervals() const { return acked_.intervals(); }
 
  private:
+  friend class CheckpointedSubscription;
   void JoinLine(Sequence sequence, Delivery& delivery, const pubsub::Message& message);
   void MakeReady(Sequence sequence, Delivery& delivery);
   void Reopen(Sequence sequence);

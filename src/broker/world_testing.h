@@ -87,6 +87,13 @@ class World {
   void WriteDone(StreamId id);
   void Cancel(CallId call);
   void Stop();
+  // Anything else of the broker, and what follows from it.
+  template <typename Task>
+  void Do(Task task) {
+    Actions out;
+    task(broker, out);
+    Perform(out);
+  }
   // Time: wakes the broker at each of its deadlines on the way.
   void AdvanceTo(Instant then);
   void Advance(Duration length) { AdvanceTo(now + length); }

@@ -31,8 +31,12 @@ absl::Status Dispatcher::Replay(const std::vector<pubsub::Bytes>& records) {
       status = broker_.Replay(record);
       if (!status.ok()) return;
     }
-    broker_.ReplayDone(SteadyNow());
-    Rearm();
+    status = journal_.Replay([this](const broker::StoredRecord& record, const broker::FindBody& find) {
+      return broker_.Replay(record, find);
+    });
+    if (!status.ok()) return;
+    status = broker_.ReplayDone(SteadyNow());
+    if (status.ok()) Rearm();
   });
   return status;
 }
@@ -136,12 +140,20 @@ void Dispatcher::Persist(Action& action) {
     ++persists_;
   }
   journal_.Append(action.token, std::move(action.records), action.awaited,
-                  [this](broker::PersistToken token) { strand_.Post([this, token] { Persisted(token); }); });
+                  [this](broker::PersistToken token, std::vector<broker::StoredRecord> stored) {
+                    strand_.Post([this, token, stored = std::move(stored)] { Persisted(token, stored); });
+                  });
 }
 
-void Dispatcher::Persisted(broker::PersistToken token) {
+void Dispatcher::Persisted(broker::PersistToken token, const std::vector<broker::StoredRecord>& stored) {
   Actions actions;
+  broker_.OnStored(stored);
   broker_.OnPersisted(SteadyNow(), token, actions);
+  if (!broker_.checkpointing() && !broker_stopped_) {
+    if (auto plan = journal_.NextCheckpoint(broker_.live_bytes())) {
+      broker_.StartCheckpoint(*std::move(plan), actions);
+    }
+  }
   Perform(actions);
   std::lock_guard lock(persists_mu_);
   if (--persists_ == 0) persists_done_.notify_all();
