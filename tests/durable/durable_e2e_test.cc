@@ -97,7 +97,10 @@ class DurableTest : public ::testing::Test {
       wire::PullRequest request;
       request.set_subscription(subscription);
       request.set_max_messages(1000);
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wdeprecated-declarations"  // deprecated, and still served
       request.set_return_immediately(true);
+#pragma GCC diagnostic pop
       wire::PullResponse answer;
       grpc::ClientContext context;
       Limit(context);
