@@ -47,11 +47,13 @@ void Broker::OnWriteDone(Instant now, StreamId stream, Actions& out) {
   impl_->OnWriteDone(now, stream, out);
 }
 void Broker::OnPersisted(Instant now, PersistToken token, Actions& out) { impl_->OnPersisted(now, token, out); }
-void Broker::OnStored(const std::vector<StoredRecord>& records) { impl_->OnStored(records); }
-void Broker::StartCheckpoint(CheckpointPlan plan, Actions& out) { impl_->StartCheckpoint(std::move(plan), out); }
-bool Broker::checkpointing() const { return impl_->checkpointing(); }
-const LiveBytes& Broker::live_bytes() const { return impl_->live_bytes(); }
-void Broker::SetPublishRoom(uint64_t bytes) { impl_->SetPublishRoom(bytes); }
+void Broker::OnStored(const std::vector<StoredRecord>& records) { impl_->durability().OnStored(records); }
+void Broker::StartCheckpoint(CheckpointPlan plan, Actions& out) {
+  impl_->durability().StartCheckpoint(std::move(plan), out);
+}
+bool Broker::checkpointing() const { return impl_->durability().checkpointing(); }
+const LiveBytes& Broker::live_bytes() const { return impl_->durability().live_bytes(); }
+void Broker::SetPublishRoom(uint64_t bytes) { impl_->durability().SetPublishRoom(bytes); }
 void Broker::OnDeadline(Instant now, Actions& out) { impl_->OnDeadline(now, out); }
 std::optional<Instant> Broker::NextDeadline() const { return impl_->NextDeadline(); }
 void Broker::Stop(Instant now, Actions& out) { impl_->Stop(now, out); }

@@ -114,6 +114,9 @@ class Catalog {
   size_t retained_bytes() const { return retained_.memory; }
   const LiveBytes& live_bytes() const { return retained_.stored; }
 
+  // Else nobody ever looks at a draw key.
+  bool any_delays() const { return options_.every_project != nullptr || !options_.delays.empty(); }
+
   // Loading a checkpoint. `deleted`: by name.
   Incarnation last_incarnation() const { return last_incarnation_; }
   void SkipIncarnations(Incarnation last) { last_incarnation_ = std::max(last_incarnation_, last); }

@@ -84,7 +84,9 @@ class CheckpointLoader {
 // Where a body lies that is a part of a stored record; nowhere if that is in memory.
 Place PlaceOf(const StoredRecord& stored, const pubsub::Message& message);
 
-// Makes what is known of an accepted message. DataLoss if its id is no number.
-absl::StatusOr<LoggedMessage> Logged(pubsub::Message message, std::string_view topic, uint64_t arrival);
+// Makes what is known of a message that was accepted as so many-th of its topic.
+// DataLoss if its id is no number.
+absl::StatusOr<LoggedMessage> Logged(pubsub::Message message, const Catalog& catalog, const Topic& topic,
+                                     uint64_t arrival);
 
 }  // namespace hopgap::broker

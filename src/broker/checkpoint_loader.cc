@@ -14,13 +14,16 @@ absl::Status Bad(std::string_view what, uint64_t id) {
 
 }  // namespace
 
-absl::StatusOr<LoggedMessage> Logged(pubsub::Message message, std::string_view topic, uint64_t arrival) {
+absl::StatusOr<LoggedMessage> Logged(pubsub::Message message, const Catalog& catalog, const Topic& topic,
+                                     uint64_t arrival) {
   const std::optional<uint64_t> id = ParseNumber<uint64_t>(message.message_id());
   if (!id) return absl::DataLossError("journal: a message without a decimal message_id");
   LoggedMessage logged;
   logged.id = *id;
   logged.key = KeyOf(message);
-  logged.draw = DrawKeyFor(message.Attribute(pubsub::kDrawAttribute), topic, arrival);
+  if (catalog.any_delays()) {
+    logged.draw = DrawKeyFor(message.Attribute(pubsub::kDrawAttribute), topic.value.name, arrival);
+  }
   logged.message = std::move(message);
   return logged;
 }
@@ -150,7 +153,7 @@ absl::Status CheckpointLoader::LoadBody(Topic& topic, Sequence sequence, pubsub:
   for (Subscription* subscription : topic.subscriptions) {
     CheckpointedSubscription::OnBody(*subscription, sequence, message);
   }
-  absl::StatusOr<LoggedMessage> logged = Logged(std::move(message), topic.value.name, sequence);
+  absl::StatusOr<LoggedMessage> logged = Logged(std::move(message), catalog_, topic, sequence);
   if (!logged.ok()) return logged.status();
   logged->place = place;
   topic.log.Fill(sequence, *std::move(logged));

@@ -11,8 +11,8 @@
 
 #include "broker/broker.h"
 #include "broker/catalog.h"
-#include "broker/checkpoint.h"
 #include "broker/commits.h"
+#include "broker/durability.h"
 #include "broker/held.h"
 #include "broker/lease_request.h"
 #include "broker/replayer.h"
@@ -35,11 +35,7 @@ class Broker::Impl {
   void OnStreamGone(Instant now, StreamId stream, Actions& out);
   void OnWriteDone(Instant now, StreamId stream, Actions& out);
   void OnPersisted(Instant now, PersistToken token, Actions& out) { commits_.OnPersisted(now, token, out); }
-  void OnStored(const std::vector<StoredRecord>& records);
-  void StartCheckpoint(CheckpointPlan plan, Actions& out);
-  bool checkpointing() const { return checkpoint_ != nullptr; }
-  const LiveBytes& live_bytes() const { return catalog_.live_bytes(); }
-  void SetPublishRoom(uint64_t bytes) { publish_room_ = bytes; }
+  Durability& durability() { return durability_; }
   void OnDeadline(Instant now, Actions& out);
   std::optional<Instant> NextDeadline() const;
   void Stop(Instant now, Actions& out);
@@ -143,11 +139,10 @@ class Broker::Impl {
   Instant read_at_;
   uint64_t next_message_id_;
   Replayer replayer_;
-  std::unique_ptr<CheckpointWriter> checkpoint_;
-  uint64_t publish_room_ = Journal::kUnlimited;
   size_t held_publish_bytes_ = 0;  // of requests that a delay holds before they are in a log
   size_t holds_ = 0;               // calls that have a place in held_, or will
   bool stopping_ = false;
+  Durability durability_{options_, catalog_, commits_, next_message_id_, stopping_};
   absl::flat_hash_map<CallId, Incarnation> calls_;  // without an answer; where a Pull waits (0: it does not)
   size_t waiting_pulls_ = 0;
   std::deque<std::pair<Instant, CallId>> pull_deadlines_;  // in order: every wait is as long

@@ -101,7 +101,7 @@ void Broker::Impl::Publish(Instant now, CallId call, pubsub::PublishRequest requ
     return Reply(call, LimitReached("bytes of messages that are not acknowledged yet", options_.retained_bytes_max),
                  out);
   }
-  if (publish->bytes + request.messages.size() * kAddedBytesMax > publish_room_) {
+  if (publish->bytes + request.messages.size() * kAddedBytesMax > durability_.publish_room()) {
     ++counters_.refused_publishes;
     return Reply(call, DiskFull(), out);
   }

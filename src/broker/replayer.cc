@@ -108,7 +108,7 @@ absl::Status Replayer::Apply(Published& record) {
   }
   for (pubsub::Message& message : record.messages) {
     const Place place = PlaceOf(*stored_, message);
-    absl::StatusOr<LoggedMessage> logged = Logged(std::move(message), topic->value.name, topic->arrivals++);
+    absl::StatusOr<LoggedMessage> logged = Logged(std::move(message), catalog_, *topic, topic->arrivals++);
     if (!logged.ok()) return logged.status();
     next_message_id_ = std::max(next_message_id_, logged->id + 1);
     logged->place = place;

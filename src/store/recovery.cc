@@ -98,7 +98,10 @@ absl::Status Log::CheckEnd(const Position& end, bool last_group_whole) {
     uint64_t from, to;
   };
   std::vector<Rest> rests;
+  const bool full = segment_bytes_ - end.offset <= kSegmentBytesMin;
   for (auto at = needed_.find(end.segment); at != needed_.end(); ++at) {
+    // A record that did not fit is what the next segment begins with, and every record fits into the smallest.
+    if (at->first > end.segment && !full) break;
     const uint64_t from = at->first == end.segment ? end.offset : Segment::kHeaderBytes;
     Rest rest{.segment = at->second.get(), .from = from, .to = from};
     const std::string_view bytes = rest.segment->bytes();

@@ -1,11 +1,10 @@
-// What the broker does for its journal: bodies move into it, checkpoints go to it.
+#include "broker/durability.h"
 
 #include "base/check.h"
-#include "broker/impl.h"
 
 namespace hopgap::broker {
 
-void Broker::Impl::OnStored(const std::vector<StoredRecord>& records) {
+void Durability::OnStored(const std::vector<StoredRecord>& records) {
   for (const StoredRecord& stored : records) {
     if (KindOf(stored.bytes.view()) == RecordKind::kPublished) {
       absl::StatusOr<Record> record = DecodeRecord(stored.bytes);
@@ -29,24 +28,24 @@ void Broker::Impl::OnStored(const std::vector<StoredRecord>& records) {
   }
 }
 
-void Broker::Impl::StartCheckpoint(CheckpointPlan plan, Actions& out) {
+void Durability::StartCheckpoint(CheckpointPlan plan, Actions& out) {
   HOPGAP_CHECK(checkpoint_ == nullptr, "a checkpoint inside another");
   if (stopping_) return;
   checkpoint_ = std::make_unique<CheckpointWriter>(catalog_, next_message_id_, std::move(plan),
                                                    options_.checkpoint_messages_per_slice);
-  PersistCheckpoint(checkpoint_->Begin(), out);
+  Persist(checkpoint_->Begin(), out);
 }
 
 // A slice waits for the one before it: that is what bounds how much of a
 // checkpoint is on its way, and lets others between.
-void Broker::Impl::PersistCheckpoint(CheckpointWriter::Records records, Actions& out) {
+void Durability::Persist(CheckpointWriter::Records records, Actions& out) {
   commits_.PersistEncoded(
       std::move(records),
       [this](Instant, Actions& then) {
         if (checkpoint_->done() || stopping_) {
           checkpoint_.reset();  // nothing comes behind the leases of a clean stop
         } else {
-          PersistCheckpoint(checkpoint_->Next(), then);
+          Persist(checkpoint_->Next(), then);
         }
       },
       out);
