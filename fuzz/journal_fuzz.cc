@@ -20,7 +20,7 @@ namespace {
 using store::MemoryDirectory;
 
 constexpr HashKey kKey{1, 2};
-constexpr uint64_t kSegmentBytes = 64 << 10;
+constexpr uint64_t kSegmentBytes = 16 << 10;
 // A sum keeps sequences like these out of a real journal; here they would only use up the memory.
 constexpr uint64_t kSequenceMax = 10'000;
 

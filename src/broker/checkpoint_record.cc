@@ -8,6 +8,8 @@
 
 namespace hopgap::broker {
 namespace {
+// Apart from journal_record.cc, which reads and writes its records the same way.
+namespace checkpoint_wire {
 
 using pubsub::Bytes;
 using pubsub::Slices;
@@ -345,34 +347,40 @@ absl::StatusOr<CheckpointRecord> ReadEnded(const Fields& fields) {
   return CheckpointRecord(std::move(record));
 }
 
+}  // namespace checkpoint_wire
 }  // namespace
 
-Slices EncodeCheckpointRecord(const CheckpointRecord& record) { return std::visit(Encoder{}, record); }
+pubsub::Slices EncodeCheckpointRecord(const CheckpointRecord& record) {
+  return std::visit(checkpoint_wire::Encoder{}, record);
+}
 
-absl::StatusOr<CheckpointRecord> DecodeCheckpointRecord(const Bytes& wire) {
-  absl::StatusOr<Fields> fields = ReadFields(wire.view());
+absl::StatusOr<CheckpointRecord> DecodeCheckpointRecord(const pubsub::Bytes& wire) {
+  using checkpoint_wire::Type;
+  absl::StatusOr<checkpoint_wire::Fields> fields = checkpoint_wire::ReadFields(wire.view());
   if (!fields.ok()) return fields.status();
   switch (static_cast<Type>(fields->type)) {
     case Type::kBegan:
       return CheckpointRecord(CheckpointBegan{.last_incarnation = fields->owner, .next_message_id = fields->last});
-    case Type::kTopic: return ReadTopic(*fields);
-    case Type::kSubscription: return ReadSubscription(*fields);
-    case Type::kAckedRanges: return ReadRanges(*fields);
-    case Type::kWinners: return ReadWinners(*fields);
-    case Type::kDeliveryStates: return ReadDeliveryStates(*fields);
-    case Type::kBodiesStored: return ReadPlaces(*fields);
-    case Type::kBodiesCopied: return ReadBodies(*fields, wire);
-    case Type::kEnded: return ReadEnded(*fields);
+    case Type::kTopic: return checkpoint_wire::ReadTopic(*fields);
+    case Type::kSubscription: return checkpoint_wire::ReadSubscription(*fields);
+    case Type::kAckedRanges: return checkpoint_wire::ReadRanges(*fields);
+    case Type::kWinners: return checkpoint_wire::ReadWinners(*fields);
+    case Type::kDeliveryStates: return checkpoint_wire::ReadDeliveryStates(*fields);
+    case Type::kBodiesStored: return checkpoint_wire::ReadPlaces(*fields);
+    case Type::kBodiesCopied: return checkpoint_wire::ReadBodies(*fields, wire);
+    case Type::kEnded: return checkpoint_wire::ReadEnded(*fields);
   }
   return absl::DataLossError(StrCat("checkpoint record of unknown type ", fields->type));
 }
 
 RecordKind KindOf(std::string_view record) {
-  WireReader reader(record.substr(0, 1 + pubsub::VarintSize(kFirstType * 2)));
-  if (!reader.Next() || !reader.field().Is(kType, WireType::kVarint)) return RecordKind::kOrdinary;
+  using checkpoint_wire::Type;
+  pubsub::WireReader reader(record.substr(0, 1 + pubsub::VarintSize(checkpoint_wire::kFirstType * 2)));
+  if (!reader.Next() || !reader.field().Is(checkpoint_wire::kType, pubsub::WireType::kVarint))
+    return RecordKind::kOrdinary;
   const uint64_t type = reader.field().value;
-  if (type == kPublishedType) return RecordKind::kPublished;
-  if (type < kFirstType) return RecordKind::kOrdinary;
+  if (type == checkpoint_wire::kPublishedType) return RecordKind::kPublished;
+  if (type < checkpoint_wire::kFirstType) return RecordKind::kOrdinary;
   switch (static_cast<Type>(type)) {
     case Type::kBegan: return RecordKind::kCheckpointBegan;
     case Type::kBodiesCopied: return RecordKind::kBodiesCopied;

@@ -19,7 +19,7 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using Contents = MemoryDirectory::Contents;
 
-std::shared_ptr<Contents> Copy(const Contents& contents) {
+std::shared_ptr<Contents> CopyOf(const Contents& contents) {
   auto copy = std::make_shared<Contents>(contents);
   copy->locked = false;
   for (auto& [name, bytes] : copy->files) bytes = std::make_shared<std::string>(*bytes);
@@ -166,7 +166,7 @@ TEST(DiskJournalTest, ACrashAtAnyTimeLeavesExactlyWhatIsNotAcknowledged) {
         node.Run();
       }
       if (step % 30 != 0) continue;
-      Node after(Copy(*contents), 16 << 10);
+      Node after(CopyOf(*contents), 16 << 10);
       after.now += std::chrono::minutes{10};
       broker::Actions out;
       after.broker->OnDeadline(after.now, out);
@@ -199,7 +199,7 @@ TEST(DiskJournalTest, AFullDiskRefusesPublishesIsDrainedAndTakesThemAgain) {
       EXPECT_THAT(std::string(status.message()), HasSubstr("disk is full"));
       EXPECT_GT(published, 600) << "most of 16 MiB is for messages";
       // What can be done on a full disk: be killed, start, ack, delete.
-      Node after(Copy(*contents), 1 << 20);
+      Node after(CopyOf(*contents), 1 << 20);
       EXPECT_EQ(after.Publish(std::string(20'000, 'x')).code(), absl::StatusCode::kResourceExhausted);
       int acked = 0;
       for (;;) {

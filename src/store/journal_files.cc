@@ -14,7 +14,8 @@ namespace {
 constexpr std::string_view kTitle = "hopgap journal";
 constexpr uint64_t kSlotBytes = 4096;  // apart from each other by more than a disk writes at once
 constexpr uint64_t kSlots = 2;
-constexpr uint64_t kSumAt = 0, kChangeAt = 8, kSegmentAt = 16, kOffsetAt = 24, kSequenceAt = 32, kSlotEnd = 40;
+constexpr uint64_t kSlotSumAt = 0, kSlotChangeAt = 8, kSlotSegmentAt = 16, kSlotOffsetAt = 24, kSlotSequenceAt = 32,
+                   kSlotEnd = 40;
 
 absl::Status Damaged(std::string_view what) {
   return absl::DataLossError(StrCat("file ", JournalFile::kName, ": ", what));
@@ -84,12 +85,13 @@ absl::StatusOr<CheckpointFile> CheckpointFile::Open(Directory& directory) {
   bool damaged = bytes.size() != kSlots * kSlotBytes;
   for (uint64_t at = 0; !damaged && at < bytes.size(); at += kSlotBytes) {
     const std::string_view slot = bytes.substr(at, kSlotEnd);
-    const uint64_t change = Load64(slot, kChangeAt);
+    const uint64_t change = Load64(slot, kSlotChangeAt);
     if (slot.find_first_not_of('\0') == std::string_view::npos || change <= opened.changes_) continue;
-    if (Load32(slot, kSumAt) != Crc32c(slot.substr(kChangeAt))) continue;
+    if (Load32(slot, kSlotSumAt) != Crc32c(slot.substr(kSlotChangeAt))) continue;
     opened.changes_ = change;
-    opened.position_ = Position{
-        .segment = Load64(slot, kSegmentAt), .offset = Load64(slot, kOffsetAt), .sequence = Load64(slot, kSequenceAt)};
+    opened.position_ = Position{.segment = Load64(slot, kSlotSegmentAt),
+                                .offset = Load64(slot, kSlotOffsetAt),
+                                .sequence = Load64(slot, kSlotSequenceAt)};
   }
   const bool nothing = bytes.find_first_not_of('\0') == std::string_view::npos;
   // A first write that was torn leaves one damaged slot and one of zeros: then there is no checkpoint.
@@ -103,11 +105,11 @@ absl::StatusOr<CheckpointFile> CheckpointFile::Open(Directory& directory) {
 absl::Status CheckpointFile::Set(const Position& position) {
   std::string slot(kSlotEnd, '\0');
   ++changes_;
-  Store64(slot, kChangeAt, changes_);
-  Store64(slot, kSegmentAt, position.segment);
-  Store64(slot, kOffsetAt, position.offset);
-  Store64(slot, kSequenceAt, position.sequence);
-  Store32(slot, kSumAt, Crc32c(std::string_view(slot).substr(kChangeAt)));
+  Store64(slot, kSlotChangeAt, changes_);
+  Store64(slot, kSlotSegmentAt, position.segment);
+  Store64(slot, kSlotOffsetAt, position.offset);
+  Store64(slot, kSlotSequenceAt, position.sequence);
+  Store32(slot, kSlotSumAt, Crc32c(std::string_view(slot).substr(kSlotChangeAt)));
   // Odd changes go to the first slot.
   if (absl::Status written = file_->Write((changes_ + 1) % kSlots * kSlotBytes, slot); !written.ok()) return written;
   if (absl::Status synced = file_->Sync(); !synced.ok()) return synced;

@@ -10,19 +10,19 @@
 namespace hopgap::store {
 namespace {
 
-constexpr std::string_view kMagic = "hopgapJ\n";
-constexpr uint32_t kVersion = 1;
-constexpr std::string_view kPrefix = "segment-";
-constexpr size_t kDigits = 16;
-constexpr uint64_t kVersionAt = 8, kSumAt = 12, kNumberAt = 16, kSizeAt = 24;
+constexpr std::string_view kSegmentMagic = "hopgapJ\n";
+constexpr uint32_t kSegmentVersion = 1;
+constexpr std::string_view kSegmentPrefix = "segment-";
+constexpr size_t kSegmentDigits = 16;
+constexpr uint64_t kHeaderVersionAt = 8, kHeaderSumAt = 12, kHeaderNumberAt = 16, kHeaderSizeAt = 24;
 
 }  // namespace
 
-std::string Segment::NameOf(uint64_t number) { return StrCat(kPrefix, absl::Hex(number, absl::kZeroPad16)); }
+std::string Segment::NameOf(uint64_t number) { return StrCat(kSegmentPrefix, absl::Hex(number, absl::kZeroPad16)); }
 
 std::optional<uint64_t> Segment::NumberOf(std::string_view name) {
-  if (!name.starts_with(kPrefix) || name.size() != kPrefix.size() + kDigits) return std::nullopt;
-  name.remove_prefix(kPrefix.size());
+  if (!name.starts_with(kSegmentPrefix) || name.size() != kSegmentPrefix.size() + kSegmentDigits) return std::nullopt;
+  name.remove_prefix(kSegmentPrefix.size());
   uint64_t number = 0;
   const auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), number, 16);
   if (error != std::errc{} || end != name.data() + name.size()) return std::nullopt;
@@ -31,11 +31,11 @@ std::optional<uint64_t> Segment::NumberOf(std::string_view name) {
 
 std::string Segment::HeaderOf(uint64_t number, uint64_t size) {
   std::string header(kHeaderBytes, '\0');
-  header.replace(0, kMagic.size(), kMagic);
-  Store32(header, kVersionAt, kVersion);
-  Store64(header, kNumberAt, number);
-  Store64(header, kSizeAt, size);
-  Store32(header, kSumAt, Crc32c(std::string_view(header).substr(kNumberAt)));
+  header.replace(0, kSegmentMagic.size(), kSegmentMagic);
+  Store32(header, kHeaderVersionAt, kSegmentVersion);
+  Store64(header, kHeaderNumberAt, number);
+  Store64(header, kHeaderSizeAt, size);
+  Store32(header, kHeaderSumAt, Crc32c(std::string_view(header).substr(kHeaderNumberAt)));
   return header;
 }
 

@@ -87,7 +87,10 @@ absl::StatusOr<bool> SegmentPool::Work(Directory::Fill fill) {
     disk_full_ = true;
     return news;
   }
-  if (*made == nullptr) return true;  // deleted, or its file could not be used again
+  if (*made == nullptr) {  // deleted: there is room for another
+    disk_full_ = false;
+    return true;
+  }
   spares_.push_back(*std::move(made));
   ++next_number_;
   if (spares_.size() >= kSparesWanted) disk_full_ = false;
