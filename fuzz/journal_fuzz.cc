@@ -56,7 +56,7 @@ bool Huge(const broker::StoredRecord& record) {
   }
   const auto decoded = broker::DecodeCheckpointRecord(record.bytes);
   if (!decoded.ok()) return false;
-  if (const auto* topic = std::get_if<broker::TopicState>(&*decoded)) return topic->next > kSequenceMax;
+  if (const auto* topic = std::get_if<broker::TopicPart>(&*decoded)) return topic->next > kSequenceMax;
   return false;
 }
 
@@ -97,13 +97,19 @@ bool Open(const std::shared_ptr<MemoryDirectory::Contents>& contents) {
 std::vector<std::string> Seeds() {
   pubsub::Topic topic;
   topic.name = "projects/p/topics/top";
+  topic.message_retention_duration = std::chrono::hours{1};
+  pubsub::Snapshot snapshot;
+  snapshot.name = "projects/p/snapshots/snap";
+  snapshot.topic = topic.name;
   pubsub::Subscription subscription;
   subscription.name = "projects/p/subscriptions/sub";
   subscription.topic = topic.name;
   subscription.enable_exactly_once_delivery = true;
+  subscription.retain_acked_messages = true;
   const pubsub::Message message = pubsub::Message::Make("body", {{"key", "value"}}).Accepted("17", WallTime{});
   using broker::EncodeCheckpointRecord;
   using broker::EncodeRecord;
+  using Which = broker::SequenceSet::Which;
   const std::vector<std::vector<pubsub::Slices>> journals = {
       {EncodeRecord(broker::TopicCreated{1, topic}),
        EncodeRecord(broker::SubscriptionCreated{2, 1, 0, 0, std::chrono::seconds{60}, subscription}),
@@ -112,13 +118,17 @@ std::vector<std::string> Seeds() {
        EncodeRecord(broker::LeaseCeilingRaised{2, std::chrono::seconds{90}}), EncodeRecord(broker::Acked{2, {{1, 1}}}),
        EncodeRecord(broker::CleanStop{{{2, {0, 2}, std::chrono::seconds{5}}}, false})},
       {EncodeCheckpointRecord(broker::CheckpointBegan{2, 18}),
-       EncodeCheckpointRecord(broker::TopicState{1, 9, false, topic}),
-       EncodeCheckpointRecord(broker::SubscriptionState{2, 1, 0, 3, std::chrono::seconds{60}, subscription}),
-       EncodeCheckpointRecord(broker::AckedRanges{2, 0, 9, {{1, 5}, {6, 8}}}),
-       EncodeCheckpointRecord(broker::BodiesCopied{1, {{0, message}, {5, message}, {8, message}}}),
+       EncodeCheckpointRecord(broker::TopicPart{1, 9, false, 4, topic}),
+       EncodeCheckpointRecord(broker::SubscriptionPart{2, 1, 0, 3, std::chrono::seconds{60}, subscription}),
+       EncodeCheckpointRecord(broker::SequenceSet{2, Which::kFinished, 0, 9, {{1, 5}, {6, 8}}}),
+       EncodeCheckpointRecord(broker::SequenceSet{2, Which::kEnded, 0, 9, {{6, 7}}}),
+       EncodeCheckpointRecord(broker::SequenceSet{2, Which::kKept, 0, 9, {{6, 8}}}),
+       EncodeCheckpointRecord(broker::SnapshotPart{3, 1, 8, {{0, 1}, {4, 6}}, snapshot}),
+       EncodeCheckpointRecord(broker::BodiesCopied{
+           1, {{0, message}, {4, message}, {5, message}, {6, message}, {7, message}, {8, message}}}),
        EncodeCheckpointRecord(broker::BodiesStored{1, {{0, {1, 64, 2}, 9}}}),
-       EncodeCheckpointRecord(broker::DeliveryStates{2, {{0, 2, 1}}}),
-       EncodeCheckpointRecord(broker::Winners{2, {{1, 3}}}), EncodeCheckpointRecord(broker::CheckpointEnded{{1}})}};
+       EncodeCheckpointRecord(broker::DeliveryStates{2, 0, 9, {{0, 2, 1, 4}, {1, 3, 0, 0}}}),
+       EncodeCheckpointRecord(broker::CheckpointEnded{{1}})}};
   std::vector<std::string> seeds;
   for (const auto& journal : journals) {
     std::string records(1, '\1'), frames;

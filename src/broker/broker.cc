@@ -156,7 +156,7 @@ void Broker::Impl::OnDeadline(Instant now, Actions& out) {
     const Instant wake = stopping_ || wakes_.empty() ? kNever : wakes_.begin()->first;
     DropStalePullDeadlines();
     const Instant pull = stopping_ || pull_deadlines_.empty() ? kNever : pull_deadlines_.front().first;
-    const Instant snapshot = stopping_ ? kNever : NextSnapshotExpiry().value_or(kNever);
+    const Instant snapshot = stopping_ ? kNever : Chores::NextSnapshotExpiry(*this).value_or(kNever);
     const Instant chore = stopping_ || chores_.empty() ? kNever : chores_.begin()->first;
     const Instant next = std::min({held, wake, pull, snapshot, chore});
     if (next > now || next == kNever) return;
@@ -169,7 +169,7 @@ void Broker::Impl::OnDeadline(Instant now, Actions& out) {
     } else if (next == pull) {
       AnswerDuePull(out);
     } else if (next == snapshot) {
-      ExpireSnapshots(now, out);
+      Chores(*this).ExpireSnapshots(now, out);
     } else {
       Chores(*this).Do(now, out);
     }
@@ -200,7 +200,7 @@ std::optional<Instant> Broker::Impl::NextDeadline() const {
   if (stopping_) return next;
   if (!wakes_.empty()) next = std::min(next.value_or(kNever), wakes_.begin()->first);
   if (!chores_.empty()) next = std::min(next.value_or(kNever), chores_.begin()->first);
-  if (const auto expiry = NextSnapshotExpiry()) next = std::min(next.value_or(kNever), *expiry);
+  if (const auto expiry = Chores::NextSnapshotExpiry(*this)) next = std::min(next.value_or(kNever), *expiry);
   if (!pull_deadlines_.empty()) next = std::min(next.value_or(kNever), pull_deadlines_.front().first);
   return next;
 }

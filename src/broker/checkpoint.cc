@@ -12,18 +12,44 @@ void Put(CheckpointWriter::Records& out, T record) {
   out.push_back(EncodeCheckpointRecord(std::move(record)));
 }
 
-void PutAcked(const Subscription& subscription, Sequence end, CheckpointWriter::Records& out) {
-  const auto intervals = CheckpointedSubscription::Acked(subscription);
-  AckedRanges record{.subscription = subscription.id, .from = subscription.first, .to = end, .intervals = {}};
-  for (const auto& interval : intervals) {
-    if (record.intervals.size() == CheckpointWriter::kIntervalsPerRecord) {
-      record.to = record.intervals.back().second;
-      Put(out, record);
-      record = AckedRanges{.subscription = subscription.id, .from = record.to, .to = end, .intervals = {}};
+void PutSet(const Subscription& subscription, SequenceSet::Which which, CheckpointWriter::Records& out) {
+  const std::vector<SequenceRange> ranges = CheckpointedSubscription::SetOf(subscription, which);
+  if (ranges.empty() && which != SequenceSet::Which::kFinished) return;
+  SequenceSet record{.subscription = subscription.id,
+                     .which = which,
+                     .from = subscription.first,
+                     .to = subscription.topic.log.next(),
+                     .ranges = {}};
+  for (const SequenceRange& range : ranges) {
+    if (record.ranges.size() == CheckpointWriter::kRangesPerRecord) {
+      SequenceSet part = record;
+      part.to = record.from = record.ranges.back().end;
+      record.ranges.clear();
+      Put(out, std::move(part));
     }
-    record.intervals.push_back(interval);
+    record.ranges.push_back(range);
   }
   Put(out, std::move(record));
+}
+
+void PutTopic(const Topic& topic, CheckpointWriter::Records& out) {
+  Put(out, TopicPart{.topic = topic.id,
+                     .next = topic.log.next(),
+                     .deleted = topic.deleted,
+                     .kept_from = topic.keeps() ? topic.kept_from : topic.log.next(),
+                     .value = topic.value});
+}
+
+void PutSubscription(const Subscription& subscription, CheckpointWriter::Records& out) {
+  Put(out, SubscriptionPart{.subscription = subscription.id,
+                            .topic = subscription.topic.id,
+                            .first = subscription.first,
+                            .send_bound = subscription.bound.requested(),
+                            .lease_ceiling = std::max(subscription.ceiling, subscription.ceiling_floor),
+                            .value = subscription.value});
+  if (subscription.value.detached) return;  // it has no messages, whatever its topic gets
+  using Which = SequenceSet::Which;
+  for (const Which which : {Which::kFinished, Which::kEnded, Which::kKept}) PutSet(subscription, which, out);
 }
 
 }  // namespace
@@ -40,18 +66,18 @@ CheckpointWriter::Records CheckpointWriter::Begin() {
   Put(out, CheckpointBegan{.last_incarnation = catalog_.last_incarnation(), .next_message_id = next_message_id_});
   for (const Topic* topic : catalog_.Topics()) {
     topics_.emplace_back(topic->id, topic->log.next());
-    Put(out,
-        TopicState{.topic = topic->id, .next = topic->log.next(), .deleted = topic->deleted, .value = topic->value});
+    PutTopic(*topic, out);
   }
   for (const Subscription* subscription : catalog_.Subscriptions()) {
-    subscriptions_.push_back(subscription->id);
-    Put(out, SubscriptionState{.subscription = subscription->id,
-                               .topic = subscription->topic.id,
-                               .first = subscription->first,
-                               .send_bound = subscription->bound.requested(),
-                               .lease_ceiling = std::max(subscription->ceiling, subscription->ceiling_floor),
-                               .value = subscription->value});
-    PutAcked(*subscription, subscription->topic.log.next(), out);
+    subscriptions_.emplace_back(subscription->id, subscription->topic.log.next());
+    PutSubscription(*subscription, out);
+  }
+  for (const Snapshot* snapshot : catalog_.Snapshots()) {
+    Put(out, SnapshotPart{.snapshot = snapshot->id,
+                          .topic = snapshot->topic.id,
+                          .next = snapshot->next,
+                          .unacked = snapshot->unacked,
+                          .value = snapshot->value});
   }
   return out;
 }
@@ -63,15 +89,14 @@ CheckpointWriter::Records CheckpointWriter::Next() {
     switch (part_) {
       case Part::kBodies: more = NextBodies(out); break;
       case Part::kDeliveries: more = NextDeliveries(out); break;
-      case Part::kWinners: more = NextWinners(out); break;
     }
     if (more) continue;
-    if (part_ == Part::kWinners) {
+    if (part_ == Part::kDeliveries) {
       Put(out, CheckpointEnded{.segments = {segments_.begin(), segments_.end()}});
       done_ = true;
       break;
     }
-    part_ = part_ == Part::kBodies ? Part::kDeliveries : Part::kWinners;
+    part_ = Part::kDeliveries;
     cursor_ = {};
   }
   return out;
@@ -109,53 +134,21 @@ bool CheckpointWriter::NextBodies(Records& out) {
   return true;
 }
 
+// One slice of one subscription's messages, finished or not, in one go: between two
+// looks a seek may make the one of the other.
 bool CheckpointWriter::NextDeliveries(Records& out) {
   if (cursor_.index == subscriptions_.size()) return false;
-  DeliveryStates record{.subscription = subscriptions_[cursor_.index], .items = {}};
-  size_t seen = 0;
-  bool more = false;
-  if (Subscription* subscription = catalog_.FindSubscription(record.subscription)) {
-    CheckpointedSubscription::VisitFrom(*subscription, cursor_.sequence, [&](const DeliveryStates::Item& item) {
-      more = ++seen > messages_per_slice_;
-      if (more) return false;
-      cursor_.sequence = item.sequence + 1;
-      if (item.generation > 1 || item.nacked > 0) record.items.push_back(item);
-      return true;
-    });
+  const auto [id, end] = subscriptions_[cursor_.index];
+  Subscription* subscription = catalog_.FindSubscription(id);
+  if (subscription == nullptr || cursor_.sequence >= end || subscription->value.detached) {
+    cursor_ = {.index = cursor_.index + 1, .sequence = 0};
+    return true;
   }
-  if (!more) cursor_ = {.index = cursor_.index + 1, .sequence = 0};
-  if (!record.items.empty()) Put(out, std::move(record));
+  const Sequence from = std::max(cursor_.sequence, subscription->first);
+  DeliveryStates record = CheckpointedSubscription::StatesFrom(*subscription, from, end, messages_per_slice_);
+  cursor_.sequence = record.to;
+  if (record.from < record.to) Put(out, std::move(record));
   return true;
-}
-
-bool CheckpointWriter::NextWinners(Records& out) {
-  if (cursor_.index == subscriptions_.size()) return false;
-  Winners record{.subscription = subscriptions_[cursor_.index], .deliveries = {}};
-  bool more = false;
-  if (const Subscription* subscription = catalog_.FindSubscription(record.subscription)) {
-    const std::map<Sequence, Generation>& winners = CheckpointedSubscription::WinnersOf(*subscription);
-    for (auto at = winners.lower_bound(cursor_.sequence); at != winners.end(); ++at) {
-      more = record.deliveries.size() == messages_per_slice_;
-      if (more) break;
-      cursor_.sequence = at->first + 1;
-      record.deliveries.push_back({at->first, at->second});
-    }
-  }
-  if (!record.deliveries.empty()) Put(out, std::move(record));
-  if (!more) PutWinnersUnderWay(subscriptions_[cursor_.index], out);
-  if (!more) cursor_ = {.index = cursor_.index + 1, .sequence = 0};
-  return true;
-}
-
-// Of acks that are still on their way, whose records stand before Begin().
-void CheckpointWriter::PutWinnersUnderWay(Incarnation id, Records& out) {
-  const Subscription* subscription = catalog_.FindSubscription(id);
-  if (subscription == nullptr) return;
-  Winners record{.subscription = id, .deliveries = {}};
-  for (const auto& [sequence, generation] : CheckpointedSubscription::AcksUnderWay(*subscription)) {
-    if (generation != 1) record.deliveries.push_back({sequence, generation});
-  }
-  if (!record.deliveries.empty()) Put(out, std::move(record));
 }
 
 }  // namespace hopgap::broker

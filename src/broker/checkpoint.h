@@ -13,7 +13,7 @@ namespace hopgap::broker {
 
 // Writes the whole state as records. Begin() takes all that has to be true at
 // one point: resources, bounds and what is acknowledged, which takes as long as
-// there are resources and holes in the acknowledged sequences. Next() takes a
+// there are resources and holes in the finished sequences. Next() takes a
 // slice of the rest, a bounded number of messages at a time.
 //
 // What is written is the state that the records emitted so far lead to, also
@@ -21,7 +21,7 @@ namespace hopgap::broker {
 class CheckpointWriter {
  public:
   static constexpr size_t kCopiedBytesPerSlice = 512 << 10;
-  static constexpr size_t kIntervalsPerRecord = 50'000;
+  static constexpr size_t kRangesPerRecord = 50'000;
 
   // The catalog outlives it; resources may come and go meanwhile.
   CheckpointWriter(Catalog& catalog, uint64_t next_message_id, CheckpointPlan plan, size_t messages_per_slice);
@@ -34,7 +34,7 @@ class CheckpointWriter {
   bool done() const { return done_; }
 
  private:
-  enum class Part { kBodies, kDeliveries, kWinners };
+  enum class Part { kBodies, kDeliveries };
   // Where Next() goes on: in one topic or subscription, at a sequence.
   struct Cursor {
     size_t index = 0;
@@ -42,15 +42,13 @@ class CheckpointWriter {
   };
   bool NextBodies(Records& out);
   bool NextDeliveries(Records& out);
-  bool NextWinners(Records& out);
-  void PutWinnersUnderWay(Incarnation id, Records& out);
 
   Catalog& catalog_;
   const uint64_t next_message_id_;
   const CheckpointPlan plan_;
   const size_t messages_per_slice_;
-  std::vector<std::pair<Incarnation, Sequence>> topics_;  // and where each ended at Begin()
-  std::vector<Incarnation> subscriptions_;
+  std::vector<std::pair<Incarnation, Sequence>> topics_;         // and where each ended at Begin()
+  std::vector<std::pair<Incarnation, Sequence>> subscriptions_;  // and where their topics did
   Part part_ = Part::kBodies;
   Cursor cursor_;
   std::set<uint64_t> segments_;  // that its bodies lie in
@@ -67,10 +65,11 @@ class CheckpointLoader {
   bool complete() const { return complete_; }
 
  private:
-  absl::Status Load(TopicState record);
-  absl::Status Load(SubscriptionState record);
-  absl::Status Load(const AckedRanges& record);
-  absl::Status Load(const Winners& record);
+  absl::Status Load(TopicPart record);
+  absl::Status Load(SubscriptionPart record);
+  absl::Status Load(SnapshotPart record);
+  absl::Status Load(const SequenceSet& record);
+  absl::Status LoadFinished(Subscription& subscription, const SequenceSet& record);
   absl::Status Load(const DeliveryStates& record);
   absl::Status Load(const BodiesStored& record, const FindBody& find);
   absl::Status Load(BodiesCopied record, const StoredRecord& stored);

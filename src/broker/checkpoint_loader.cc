@@ -3,6 +3,7 @@
 #include "base/text.h"
 #include "broker/checkpoint.h"
 #include "broker/checkpointed_subscription.h"
+#include "pubsub/filter.h"
 #include "pubsub/names.h"
 
 namespace hopgap::broker {
@@ -47,10 +48,10 @@ absl::Status CheckpointLoader::Apply(const StoredRecord& stored, const FindBody&
       loader.catalog_.SkipIncarnations(r.last_incarnation);
       return absl::OkStatus();
     }
-    absl::Status operator()(TopicState& r) const { return loader.Load(std::move(r)); }
-    absl::Status operator()(SubscriptionState& r) const { return loader.Load(std::move(r)); }
-    absl::Status operator()(AckedRanges& r) const { return loader.Load(r); }
-    absl::Status operator()(Winners& r) const { return loader.Load(r); }
+    absl::Status operator()(TopicPart& r) const { return loader.Load(std::move(r)); }
+    absl::Status operator()(SubscriptionPart& r) const { return loader.Load(std::move(r)); }
+    absl::Status operator()(SnapshotPart& r) const { return loader.Load(std::move(r)); }
+    absl::Status operator()(SequenceSet& r) const { return loader.Load(r); }
     absl::Status operator()(DeliveryStates& r) const { return loader.Load(r); }
     absl::Status operator()(BodiesStored& r) const { return loader.Load(r, find); }
     absl::Status operator()(BodiesCopied& r) const { return loader.Load(std::move(r), stored); }
@@ -59,7 +60,7 @@ absl::Status CheckpointLoader::Apply(const StoredRecord& stored, const FindBody&
   return std::visit(Visitor{*this, stored, find}, *record);
 }
 
-absl::Status CheckpointLoader::Load(TopicState record) {
+absl::Status CheckpointLoader::Load(TopicPart record) {
   const bool good = pubsub::ParseName(record.value.name, "topics").ok() && record.topic != 0;
   if (!good || catalog_.FindTopic(record.topic) != nullptr) return Bad("topic", record.topic);
   if (!record.deleted && catalog_.FindTopic(record.value.name) != nullptr) return Bad("topic", record.topic);
@@ -69,12 +70,16 @@ absl::Status CheckpointLoader::Load(TopicState record) {
   Topic* topic = catalog_.FindTopic(record.topic);
   topic->log.SkipTo(record.next);
   topic->arrivals = record.next;
+  topic->kept_from = record.kept_from;
+  if (!topic->keeps() && record.kept_from != record.next) return Bad("topic", record.topic);
+  for (Sequence sequence = record.kept_from; sequence < record.next; ++sequence) topic->log.Expect(sequence);
   return absl::OkStatus();
 }
 
-absl::Status CheckpointLoader::Load(SubscriptionState record) {
+absl::Status CheckpointLoader::Load(SubscriptionPart record) {
   Topic* topic = catalog_.FindTopic(record.topic);
-  const bool good = pubsub::ParseName(record.value.name, "subscriptions").ok() && record.subscription != 0;
+  const bool good = pubsub::ParseName(record.value.name, "subscriptions").ok() && record.subscription != 0 &&
+                    pubsub::Filter::Parse(record.value.filter).ok();
   if (!good || topic == nullptr || record.first > topic->log.next() ||
       catalog_.FindSubscription(record.value.name) != nullptr ||
       catalog_.FindSubscription(record.subscription) != nullptr) {
@@ -84,39 +89,58 @@ absl::Status CheckpointLoader::Load(SubscriptionState record) {
                                   record.lease_ceiling);
 }
 
-absl::Status CheckpointLoader::Load(const AckedRanges& record) {
-  Subscription* subscription = catalog_.FindSubscription(record.subscription);
-  if (subscription == nullptr || record.from < subscription->first || record.to > subscription->topic.log.next()) {
-    return Bad("acknowledged ranges of subscription", record.subscription);
+absl::Status CheckpointLoader::Load(SnapshotPart record) {
+  Topic* topic = catalog_.FindTopic(record.topic);
+  const bool good = pubsub::ParseName(record.value.name, "snapshots").ok() && record.snapshot != 0;
+  if (!good || topic == nullptr || record.next > topic->log.next() ||
+      catalog_.FindSnapshot(record.value.name) != nullptr || catalog_.FindSnapshot(record.snapshot) != nullptr) {
+    return Bad("snapshot", record.snapshot);
   }
+  return catalog_.LoadSnapshot(record.snapshot, std::move(record.value), *topic, record.next,
+                               std::move(record.unacked));
+}
+
+absl::Status CheckpointLoader::Load(const SequenceSet& record) {
+  Subscription* subscription = catalog_.FindSubscription(record.subscription);
+  if (subscription == nullptr || subscription->value.detached || record.from < subscription->first ||
+      record.to > subscription->topic.log.next()) {
+    return Bad("the messages of subscription", record.subscription);
+  }
+  if (record.which == SequenceSet::Which::kFinished) return LoadFinished(*subscription, record);
+  for (const SequenceRange& range : record.ranges) {
+    for (Sequence sequence = range.begin; sequence < range.end; ++sequence) {
+      if (!CheckpointedSubscription::IsFinished(*subscription, sequence)) {
+        return Bad("the finished messages of subscription", record.subscription);
+      }
+    }
+    CheckpointedSubscription::AddTo(*subscription, record.which, range);
+  }
+  return absl::OkStatus();
+}
+
+// What is not finished is there.
+absl::Status CheckpointLoader::LoadFinished(Subscription& subscription, const SequenceSet& record) {
   Sequence at = record.from;
   const auto expect_until = [&](Sequence end) {
     for (; at < end; ++at) {
-      if (subscription->Find(at) != nullptr) return false;
-      CheckpointedSubscription::Expect(*subscription, at);
+      if (subscription.Find(at) != nullptr) return false;
+      CheckpointedSubscription::Expect(subscription, at);
     }
     return true;
   };
-  for (const auto& [start, end] : record.intervals) {
-    if (!expect_until(start)) return Bad("acknowledged ranges of subscription", record.subscription);
-    CheckpointedSubscription::AddAcked(*subscription, start, end);
-    at = end;
+  for (const SequenceRange& range : record.ranges) {
+    if (!expect_until(range.begin)) return Bad("the finished messages of subscription", record.subscription);
+    CheckpointedSubscription::AddTo(subscription, record.which, range);
+    at = range.end;
   }
-  if (!expect_until(record.to)) return Bad("acknowledged ranges of subscription", record.subscription);
+  if (!expect_until(record.to)) return Bad("the finished messages of subscription", record.subscription);
   return absl::OkStatus();
 }
 
 // What came and went between the checkpoint's beginning and a slice is not there.
-absl::Status CheckpointLoader::Load(const Winners& record) {
-  if (Subscription* subscription = catalog_.FindSubscription(record.subscription)) {
-    for (const AckedDelivery& winner : record.deliveries) CheckpointedSubscription::AddWinner(*subscription, winner);
-  }
-  return absl::OkStatus();
-}
-
 absl::Status CheckpointLoader::Load(const DeliveryStates& record) {
   if (Subscription* subscription = catalog_.FindSubscription(record.subscription)) {
-    for (const DeliveryStates::Item& item : record.items) CheckpointedSubscription::OnState(*subscription, item);
+    CheckpointedSubscription::OnStates(*subscription, record);
   }
   return absl::OkStatus();
 }

@@ -26,8 +26,8 @@ enum class Type : uint64_t {
   kBegan = kFirstType,
   kTopic,
   kSubscription,
-  kAckedRanges,
-  kWinners,
+  kSnapshot,
+  kSequenceSet,
   kDeliveryStates,
   kBodiesStored,
   kBodiesCopied,
@@ -43,6 +43,8 @@ constexpr uint32_t kFirst = 6;  // or next, or from
 constexpr uint32_t kLast = 7;   // or to, bound, id
 constexpr uint32_t kCeiling = 8;
 constexpr uint32_t kDeleted = 9;
+constexpr uint32_t kKeptFrom = 10;
+constexpr uint32_t kWhich = 11;
 
 std::string Head(Type type, Incarnation owner) {
   std::string out;
@@ -90,21 +92,33 @@ std::string PackPlaces(const std::vector<BodiesStored::Item>& items) {
   return out;
 }
 
+std::string PackRanges(Sequence from, const std::vector<SequenceRange>& ranges) {
+  std::string out;
+  Sequence end = from;
+  for (const SequenceRange& range : ranges) {
+    Put(out, range.begin - end);
+    Put(out, range.end - range.begin);
+    end = range.end;
+  }
+  return out;
+}
+
 struct Encoder {
   Slices operator()(const CheckpointBegan& r) const {
     std::string out = Head(Type::kBegan, r.last_incarnation);
     WireWriter(out).Varint(kLast, r.next_message_id);
     return Whole(std::move(out));
   }
-  Slices operator()(const TopicState& r) const {
+  Slices operator()(const TopicPart& r) const {
     std::string out = Head(Type::kTopic, r.topic);
     WireWriter writer(out);
     writer.Varint(kFirst, r.next);
     writer.Varint(kDeleted, r.deleted ? 1 : 0);
+    writer.Varint(kKeptFrom, r.kept_from);
     writer.Text(kValue, pubsub::Encode(r.value));
     return Whole(std::move(out));
   }
-  Slices operator()(const SubscriptionState& r) const {
+  Slices operator()(const SubscriptionPart& r) const {
     std::string out = Head(Type::kSubscription, r.subscription);
     WireWriter writer(out);
     writer.Varint(kTopicOf, r.topic);
@@ -114,40 +128,37 @@ struct Encoder {
     writer.Text(kValue, pubsub::Encode(r.value));
     return Whole(std::move(out));
   }
-  Slices operator()(const AckedRanges& r) const {
-    std::string out = Head(Type::kAckedRanges, r.subscription);
+  Slices operator()(const SnapshotPart& r) const {
+    std::string out = Head(Type::kSnapshot, r.snapshot);
+    WireWriter writer(out);
+    writer.Varint(kTopicOf, r.topic);
+    writer.Varint(kLast, r.next);
+    writer.Text(kValue, pubsub::Encode(r.value));
+    return WithPacked(std::move(out), PackRanges(0, r.unacked));
+  }
+  Slices operator()(const SequenceSet& r) const {
+    std::string out = Head(Type::kSequenceSet, r.subscription);
+    WireWriter writer(out);
+    writer.Varint(kFirst, r.from);
+    writer.Varint(kLast, r.to);
+    writer.Varint(kWhich, static_cast<uint64_t>(r.which));
+    return WithPacked(std::move(out), PackRanges(r.from, r.ranges));
+  }
+  Slices operator()(const DeliveryStates& r) const {
+    std::string out = Head(Type::kDeliveryStates, r.subscription);
     WireWriter writer(out);
     writer.Varint(kFirst, r.from);
     writer.Varint(kLast, r.to);
     std::string packed;
-    Sequence end = r.from;
-    for (const auto& [start, stop] : r.intervals) {
-      Put(packed, start - end);
-      Put(packed, stop - start);
-      end = stop;
-    }
-    return WithPacked(std::move(out), packed);
-  }
-  Slices operator()(const Winners& r) const {
-    std::string packed;
-    Sequence expected = 0;
-    for (const AckedDelivery& delivery : r.deliveries) {
-      Put(packed, delivery.sequence - expected);
-      Put(packed, delivery.generation);
-      expected = delivery.sequence + 1;
-    }
-    return WithPacked(Head(Type::kWinners, r.subscription), packed);
-  }
-  Slices operator()(const DeliveryStates& r) const {
-    std::string packed;
-    Sequence expected = 0;
+    Sequence expected = r.from;
     for (const DeliveryStates::Item& item : r.items) {
       Put(packed, item.sequence - expected);
       Put(packed, item.generation);
       Put(packed, item.nacked);
+      Put(packed, item.failures);
       expected = item.sequence + 1;
     }
-    return WithPacked(Head(Type::kDeliveryStates, r.subscription), packed);
+    return WithPacked(std::move(out), packed);
   }
   Slices operator()(const BodiesStored& r) const {
     return WithPacked(Head(Type::kBodiesStored, r.topic), PackPlaces(r.items));
@@ -183,7 +194,7 @@ struct Encoder {
 };
 
 struct Fields {
-  uint64_t type = 0, owner = 0, topic = 0, first = 0, last = 0, deleted = 0;
+  uint64_t type = 0, owner = 0, topic = 0, first = 0, last = 0, deleted = 0, kept_from = 0, which = 0;
   Duration ceiling{0};
   std::string_view packed;
   std::vector<std::string_view> values;
@@ -200,6 +211,8 @@ absl::StatusOr<Fields> ReadFields(std::string_view wire) {
     if (field.Is(kFirst, WireType::kVarint)) fields.first = field.value;
     if (field.Is(kLast, WireType::kVarint)) fields.last = field.value;
     if (field.Is(kDeleted, WireType::kVarint)) fields.deleted = field.value;
+    if (field.Is(kKeptFrom, WireType::kVarint)) fields.kept_from = field.value;
+    if (field.Is(kWhich, WireType::kVarint)) fields.which = field.value;
     if (field.Is(kCeiling, WireType::kVarint)) fields.ceiling = Duration{field.AsSigned()};
     if (field.Is(kPacked, WireType::kBytes)) fields.packed = field.bytes;
     if (field.Is(kValue, WireType::kBytes)) fields.values.push_back(field.bytes);
@@ -247,57 +260,75 @@ absl::StatusOr<CheckpointRecord> ReadTopic(const Fields& fields) {
   if (fields.values.size() != 1) return Malformed("topic");
   absl::StatusOr<pubsub::Topic> value = pubsub::DecodeTopic(fields.values[0]);
   if (!value.ok()) return Malformed(StrCat("topic: ", MessageOf(value.status())));
-  return CheckpointRecord(TopicState{
-      .topic = fields.owner, .next = fields.first, .deleted = fields.deleted != 0, .value = *std::move(value)});
+  return CheckpointRecord(TopicPart{.topic = fields.owner,
+                                    .next = fields.first,
+                                    .deleted = fields.deleted != 0,
+                                    .kept_from = fields.kept_from,
+                                    .value = *std::move(value)});
 }
 
 absl::StatusOr<CheckpointRecord> ReadSubscription(const Fields& fields) {
   if (fields.values.size() != 1) return Malformed("subscription");
   absl::StatusOr<pubsub::Subscription> value = pubsub::DecodeSubscription(fields.values[0]);
   if (!value.ok()) return Malformed(StrCat("subscription: ", MessageOf(value.status())));
-  return CheckpointRecord(SubscriptionState{.subscription = fields.owner,
-                                            .topic = fields.topic,
-                                            .first = fields.first,
-                                            .send_bound = fields.last,
-                                            .lease_ceiling = fields.ceiling,
-                                            .value = *std::move(value)});
+  return CheckpointRecord(SubscriptionPart{.subscription = fields.owner,
+                                           .topic = fields.topic,
+                                           .first = fields.first,
+                                           .send_bound = fields.last,
+                                           .lease_ceiling = fields.ceiling,
+                                           .value = *std::move(value)});
 }
 
-absl::StatusOr<CheckpointRecord> ReadRanges(const Fields& fields) {
-  AckedRanges record{.subscription = fields.owner, .from = fields.first, .to = fields.last, .intervals = {}};
-  Unpacker in(fields.packed);
-  for (Sequence end = record.from; in.more();) {
-    const Sequence start = in.Add(end, in.Take());
-    end = in.Add(start, in.Take());
-    if (end <= start || end > record.to) in.Refuse();
-    record.intervals.emplace_back(start, end);
+// Rising, apart from each other, in [from, to).
+absl::StatusOr<std::vector<SequenceRange>> UnpackRanges(std::string_view packed, Sequence from, Sequence to) {
+  std::vector<SequenceRange> ranges;
+  Unpacker in(packed);
+  for (Sequence end = from; in.more();) {
+    const Sequence begin = in.Add(end, in.Take());
+    end = in.Add(begin, in.Take());
+    if (end <= begin || end > to) in.Refuse();
+    ranges.push_back({begin, end});
   }
-  if (!in.good() || record.from > record.to) return Malformed("ranges of acknowledged messages");
-  return CheckpointRecord(std::move(record));
+  if (!in.good() || from > to) return Malformed("ranges of messages");
+  return ranges;
 }
 
-absl::StatusOr<CheckpointRecord> ReadWinners(const Fields& fields) {
-  Winners record{.subscription = fields.owner, .deliveries = {}};
-  Unpacker in(fields.packed);
-  for (Sequence expected = 0; in.more();) {
-    const Sequence sequence = in.Add(expected, in.Take());
-    record.deliveries.push_back({sequence, in.TakeSmall()});
-    expected = in.Add(sequence, 1);
-  }
-  if (!in.good()) return Malformed("generations that won");
-  return CheckpointRecord(std::move(record));
+absl::StatusOr<CheckpointRecord> ReadSnapshot(const Fields& fields) {
+  if (fields.values.size() != 1) return Malformed("snapshot");
+  absl::StatusOr<pubsub::Snapshot> value = pubsub::DecodeSnapshot(fields.values[0]);
+  if (!value.ok()) return Malformed(StrCat("snapshot: ", MessageOf(value.status())));
+  absl::StatusOr<std::vector<SequenceRange>> unacked = UnpackRanges(fields.packed, 0, fields.last);
+  if (!unacked.ok()) return unacked.status();
+  return CheckpointRecord(SnapshotPart{.snapshot = fields.owner,
+                                       .topic = fields.topic,
+                                       .next = fields.last,
+                                       .unacked = *std::move(unacked),
+                                       .value = *std::move(value)});
+}
+
+absl::StatusOr<CheckpointRecord> ReadSequenceSet(const Fields& fields) {
+  using Which = SequenceSet::Which;
+  if (fields.which > static_cast<uint64_t>(Which::kKept)) return Malformed("kind of a set of messages");
+  absl::StatusOr<std::vector<SequenceRange>> ranges = UnpackRanges(fields.packed, fields.first, fields.last);
+  if (!ranges.ok()) return ranges.status();
+  return CheckpointRecord(SequenceSet{.subscription = fields.owner,
+                                      .which = static_cast<Which>(fields.which),
+                                      .from = fields.first,
+                                      .to = fields.last,
+                                      .ranges = *std::move(ranges)});
 }
 
 absl::StatusOr<CheckpointRecord> ReadDeliveryStates(const Fields& fields) {
-  DeliveryStates record{.subscription = fields.owner, .items = {}};
+  DeliveryStates record{.subscription = fields.owner, .from = fields.first, .to = fields.last, .items = {}};
   Unpacker in(fields.packed);
-  for (Sequence expected = 0; in.more();) {
+  for (Sequence expected = record.from; in.more();) {
     const Sequence sequence = in.Add(expected, in.Take());
     const Generation generation = in.TakeSmall(), nacked = in.TakeSmall();
-    record.items.push_back({sequence, generation, nacked});
+    record.items.push_back({sequence, generation, nacked, in.TakeSmall()});
+    if (sequence >= record.to) in.Refuse();
     expected = in.Add(sequence, 1);
   }
-  if (!in.good()) return Malformed("states of deliveries");
+  if (!in.good() || record.from > record.to) return Malformed("states of deliveries");
   return CheckpointRecord(std::move(record));
 }
 
@@ -363,8 +394,8 @@ absl::StatusOr<CheckpointRecord> DecodeCheckpointRecord(const pubsub::Bytes& wir
       return CheckpointRecord(CheckpointBegan{.last_incarnation = fields->owner, .next_message_id = fields->last});
     case Type::kTopic: return checkpoint_wire::ReadTopic(*fields);
     case Type::kSubscription: return checkpoint_wire::ReadSubscription(*fields);
-    case Type::kAckedRanges: return checkpoint_wire::ReadRanges(*fields);
-    case Type::kWinners: return checkpoint_wire::ReadWinners(*fields);
+    case Type::kSnapshot: return checkpoint_wire::ReadSnapshot(*fields);
+    case Type::kSequenceSet: return checkpoint_wire::ReadSequenceSet(*fields);
     case Type::kDeliveryStates: return checkpoint_wire::ReadDeliveryStates(*fields);
     case Type::kBodiesStored: return checkpoint_wire::ReadPlaces(*fields);
     case Type::kBodiesCopied: return checkpoint_wire::ReadBodies(*fields, wire);

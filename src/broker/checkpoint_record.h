@@ -15,19 +15,20 @@ namespace hopgap::broker {
 // A checkpoint is the whole state as records, in the journal like any other.
 // CheckpointBegan and the resources that follow it in one group are the state at
 // that point. What is too long for one group comes in slices, between ordinary
-// records, each true at its own point: where bodies lie, generations, winners.
+// records, each true at its own point: where bodies lie, generations, failures.
 // CheckpointEnded makes it complete. A replay begins at the newest complete one.
 struct CheckpointBegan {
   Incarnation last_incarnation = 0;
   uint64_t next_message_id = 0;
 };
-struct TopicState {
+struct TopicPart {
   Incarnation topic = 0;
   Sequence next = 0;
-  bool deleted = false;  // by name; a subscription keeps it
+  bool deleted = false;    // by name; a subscription or snapshot keeps it
+  Sequence kept_from = 0;  // all from here on it keeps by its own retention; `next`: none
   pubsub::Topic value;
 };
-struct SubscriptionState {
+struct SubscriptionPart {
   Incarnation subscription = 0;
   Incarnation topic = 0;
   Sequence first = 0;
@@ -35,28 +36,41 @@ struct SubscriptionState {
   Duration lease_ceiling{0};
   pubsub::Subscription value;
 };
-// Of the sequences in [from, to), those in the intervals [start, end) are
-// acknowledged and the others are not. The first begins at the subscription's
-// first sequence, each at the end of the one before; the last ends at the topic's next.
-struct AckedRanges {
+// As it was made, with what was changed since.
+struct SnapshotPart {
+  Incarnation snapshot = 0;
+  Incarnation topic = 0;
+  Sequence next = 0;
+  std::vector<SequenceRange> unacked;
+  pubsub::Snapshot value;
+};
+// Of the sequences in [from, to) of a subscription, those in `ranges` are what
+// `which` says and the others are not. Of kFinished the first record begins at
+// the subscription's first sequence, each at the end of the one before, and the
+// last ends at the topic's next; a detached subscription has none.
+struct SequenceSet {
+  enum class Which : uint8_t {
+    kFinished,
+    kEnded,  // ... without an ack
+    kKept,   // ... and still held, to be sought
+  };
   Incarnation subscription = 0;
+  Which which = Which::kFinished;
   Sequence from = 0, to = 0;
-  std::vector<std::pair<Sequence, Sequence>> intervals;
+  std::vector<SequenceRange> ranges;  // rising, apart from each other
 };
-// The generations that won, where they are not 1.
-struct Winners {
-  Incarnation subscription = 0;
-  std::vector<AckedDelivery> deliveries;
-};
-// Deliveries that are not finished and of which more is known than that.
+// What more is known of the messages of a subscription in [from, to), finished or
+// not: these, and of all others in there nothing.
 struct DeliveryStates {
   struct Item {
     Sequence sequence = 0;
     Generation generation = 0;  // the newest that is committed, or on its way
     Generation nacked = 0;
+    uint32_t failures = 0;
   };
   Incarnation subscription = 0;
-  std::vector<Item> items;
+  Sequence from = 0, to = 0;
+  std::vector<Item> items;  // rising
 };
 // Where the bodies of messages that are not finished lie.
 struct BodiesStored {
@@ -81,7 +95,7 @@ struct CheckpointEnded {
   std::vector<uint64_t> segments;  // those in which its bodies lie, in order
 };
 
-using CheckpointRecord = std::variant<CheckpointBegan, TopicState, SubscriptionState, AckedRanges, Winners,
+using CheckpointRecord = std::variant<CheckpointBegan, TopicPart, SubscriptionPart, SnapshotPart, SequenceSet,
                                       DeliveryStates, BodiesStored, BodiesCopied, CheckpointEnded>;
 
 pubsub::Slices EncodeCheckpointRecord(const CheckpointRecord& record);

@@ -55,14 +55,9 @@ class Broker::Impl {
   class Admin;        // admin_calls.h
   class Chores;       // chores.h
   class DeadLetters;  // dead_letters.h
-  // durable.cc
-  void PersistCheckpoint(CheckpointWriter::Records records, Actions& out);
   absl::StatusOr<Topic*> TopicNamed(const std::string& name);
   absl::StatusOr<Subscription*> SubscriptionNamed(const std::string& name);
   absl::StatusOr<Subscription*> AttachedNamed(const std::string& name);  // ... and FailedPrecondition
-  void OnUpdated(Instant now, Subscription& subscription, Sequence bound, Actions& out);
-  std::optional<Instant> NextSnapshotExpiry() const;
-  void ExpireSnapshots(Instant now, Actions& out);
   // publish.cc
   struct PendingPublish;
   void Publish(Instant now, CallId call, pubsub::PublishRequest request, Actions& out);
