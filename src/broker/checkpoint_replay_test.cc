@@ -10,7 +10,6 @@ namespace hopgap::broker {
 namespace {
 
 using pubsub::Method;
-using ::testing::ElementsAreArray;
 
 using RecordBytes = std::vector<pubsub::Bytes>;
 
@@ -50,7 +49,7 @@ class Workload {
   bool OneIn(uint64_t bound) { return Draw(bound) == 0; }
   std::string Numbered(const std::string& name, uint64_t count) { return name + std::to_string(Draw(count)); }
   std::string AnySub() { return OneIn(3) ? "std" : OneIn(3) ? Numbered("sub", 4) : "eos"; }
-  std::string AnyTopic() { return OneIn(8) ? "dead" : Numbered("tp", 3); }
+  std::string AnyTopic() { return OneIn(8) ? "dead" : OneIn(2) ? "tp0" : Numbered("tp", 3); }
 
   void Step() {
     switch (Draw(20)) {
@@ -146,7 +145,7 @@ class Workload {
     value.name = World::Topic(AnyTopic());
     if (OneIn(2)) value.message_retention_duration = 600s;
     if (OneIn(2)) value.labels = {{"l", Numbered("v", 3)}};
-    if (OneIn(4)) {
+    if (OneIn(4) && (value.name != World::Topic("tp0") || OneIn(12))) {
       world.Start(Method::kDeleteTopic, pubsub::NameRequest{value.name});
     } else if (OneIn(2)) {
       world.Start(Method::kCreateTopic, pubsub::CreateTopicRequest{value});
@@ -221,12 +220,23 @@ std::unique_ptr<World> Replayed(const RecordBytes& journal, size_t first, size_t
   return world;
 }
 
-// The state as a checkpoint writes it.
+// The state as a checkpoint writes it, however it was cut into slices.
 std::vector<std::string> WrittenState(World& world) {
   const size_t before = world.records.size();
   world.Do([](Broker& broker, Actions& out) { broker.StartCheckpoint({}, out); });
   std::vector<std::string> state;
-  for (size_t i = before; i < world.records.size(); ++i) state.emplace_back(world.records[i].view());
+  for (size_t i = before; i < world.records.size(); ++i) {
+    const auto record = DecodeCheckpointRecord(world.records[i]);
+    EXPECT_TRUE(record.ok()) << record.status();
+    const auto* states = record.ok() ? std::get_if<DeliveryStates>(&*record) : nullptr;
+    if (states == nullptr) state.emplace_back(world.records[i].view());
+    for (size_t k = 0; states != nullptr && k < states->items.size(); ++k) {
+      const DeliveryStates::Item& item = states->items[k];
+      state.push_back("subscription " + std::to_string(states->subscription) + " message " +
+                      std::to_string(item.sequence) + " generation " + std::to_string(item.generation) + " nacked " +
+                      std::to_string(item.nacked) + " failures " + std::to_string(item.failures));
+    }
+  }
   return state;
 }
 
@@ -271,6 +281,17 @@ std::vector<std::string> Told(World& world) {
   return told;
 }
 
+// The first that differ, readable.
+::testing::AssertionResult Same(const std::vector<std::string>& got, const std::vector<std::string>& want) {
+  for (size_t i = 0; i < std::max(got.size(), want.size()); ++i) {
+    const std::string left = i < got.size() ? got[i] : "(nothing)", right = i < want.size() ? want[i] : "(nothing)";
+    if (left == right) continue;
+    return ::testing::AssertionFailure() << "at " << i << ": " << ::testing::PrintToString(left) << " instead of "
+                                         << ::testing::PrintToString(right);
+  }
+  return ::testing::AssertionSuccess();
+}
+
 // Beginning at the newest complete checkpoint leads to the same state as
 // beginning at the first record, wherever the journal ends; and that state is
 // the one of the broker that wrote the journal.
@@ -282,6 +303,7 @@ TEST(CheckpointReplayTest, TheNewestCompleteOneAndTheTailGiveTheStateOfTheWholeJ
     SCOPED_TRACE("seed " + std::to_string(seed));
     Workload run(seed);
     const RecordBytes journal = run.world.records;
+    run.world.journal_waits = false;
     std::optional<size_t> began, newest;
     bool open = false;
     for (size_t i = 0; i < journal.size(); ++i) {
@@ -301,13 +323,13 @@ TEST(CheckpointReplayTest, TheNewestCompleteOneAndTheTailGiveTheStateOfTheWholeJ
       const auto short_way = Replayed(journal, *newest, i + 1, run.world.now);
       const auto long_way = Replayed(journal, 0, i + 1, run.world.now);
       ASSERT_FALSE(::testing::Test::HasFailure());
-      ASSERT_THAT(WrittenState(*short_way), ElementsAreArray(WrittenState(*long_way)));
+      ASSERT_TRUE(Same(WrittenState(*short_way), WrittenState(*long_way)));
       if (i % 5 == 0 || i + 1 == journal.size()) {
-        ASSERT_THAT(Told(*short_way), ElementsAreArray(Told(*long_way)));
+        ASSERT_TRUE(Same(Told(*short_way), Told(*long_way)));
       }
       ++compared;
     }
-    ASSERT_THAT(WrittenState(*Replayed(journal, 0, journal.size())), ElementsAreArray(WrittenState(run.world)));
+    EXPECT_TRUE(Same(WrittenState(*Replayed(journal, 0, journal.size())), WrittenState(run.world)));
   }
   EXPECT_GT(compared, 3000u);
   EXPECT_GT(dead_letters_inside, 3u);

@@ -53,6 +53,8 @@ void ReadyQueue::Join(std::string_view key, Sequence sequence, Delivery& deliver
   // What comes in before a message that is out would be overtaken by it.
   HOPGAP_CHECK(line->IndexOf(sequence) >= line->out, "a message joined its key before one that is out");
   delivery.line = line.get();
+  // It may stand before what was next so far (a seek brought it back), and is not ready yet.
+  if (line->At(line->out) == sequence) Put(*line);
 }
 
 void ReadyQueue::Push(Sequence sequence, Delivery& delivery) {
