@@ -19,7 +19,7 @@ int LimitOf(const std::filesystem::path& file, bool tests) {
 
 Findings CheckSizes(const std::filesystem::path& root) {
   Findings findings;
-  for (const char* folder : {"src", "tests", "tools", "bench"}) {
+  for (const char* folder : {"src", "tests", "tools", "bench", "fuzz"}) {
     for (const std::filesystem::path& file : FilesBelow(root / folder, {".h", ".cc"})) {
       const int limit = LimitOf(file, folder == std::string_view("tests"));
       const auto lines = static_cast<int>(Lines(ReadFile(file)).size());

@@ -36,6 +36,7 @@ class Broker::Impl::Admin {
   void UpdateSubscription(const pubsub::UpdateSubscriptionRequest& request);
   void DetachSubscription(const std::string& name);
   std::vector<Record> SwitchToExactlyOnce(Subscription& subscription);
+  static void OnUpdated(Impl& impl, Instant now, Subscription& subscription, Sequence bound, Actions& out);
 
   // snapshots.cc
   void CreateSnapshot(pubsub::CreateSnapshotRequest request);

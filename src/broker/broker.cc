@@ -9,12 +9,17 @@
 #include "broker/impl.h"
 
 namespace hopgap::broker {
+namespace {
+
+constexpr size_t kLeasesPerRecord = 10'000;  // a record has to fit into a segment of the journal
+
+}  // namespace
 
 Broker::Broker(Options options, trace::EventSink& sink) : impl_(std::make_unique<Impl>(std::move(options), sink)) {}
 Broker::~Broker() = default;
 
-absl::Status Broker::Replay(const pubsub::Bytes& record) { return impl_->Replay(record); }
-void Broker::ReplayDone(Instant now) { impl_->ReplayDone(now); }
+absl::Status Broker::Replay(const StoredRecord& record, const FindBody& find) { return impl_->Replay(record, find); }
+absl::Status Broker::ReplayDone(Instant now) { return impl_->ReplayDone(now); }
 void Broker::OnCall(Instant now, CallId call, pubsub::Method method, pubsub::Request request, Actions& out,
                     std::optional<Instant> read) {
   impl_->ReadAt(read.value_or(now));
@@ -42,6 +47,13 @@ void Broker::OnWriteDone(Instant now, StreamId stream, Actions& out) {
   impl_->OnWriteDone(now, stream, out);
 }
 void Broker::OnPersisted(Instant now, PersistToken token, Actions& out) { impl_->OnPersisted(now, token, out); }
+void Broker::OnStored(const std::vector<StoredRecord>& records) { impl_->durability().OnStored(records); }
+void Broker::StartCheckpoint(CheckpointPlan plan, Actions& out) {
+  impl_->durability().StartCheckpoint(std::move(plan), out);
+}
+bool Broker::checkpointing() const { return impl_->durability().checkpointing(); }
+const LiveBytes& Broker::live_bytes() const { return impl_->durability().live_bytes(); }
+void Broker::SetPublishRoom(uint64_t bytes) { impl_->durability().SetPublishRoom(bytes); }
 void Broker::OnDeadline(Instant now, Actions& out) { impl_->OnDeadline(now, out); }
 std::optional<Instant> Broker::NextDeadline() const { return impl_->NextDeadline(); }
 absl::StatusOr<uint64_t> Broker::OnAdmin(Instant now, const AdminRequest& request, Actions& out) {
@@ -53,8 +65,8 @@ absl::StatusOr<LeaseReport> Broker::Leases(Instant now, const std::string& subsc
 void Broker::Stop(Instant now, Actions& out) { impl_->Stop(now, out); }
 const Counters& Broker::counters() const { return impl_->counters(); }
 
-void Broker::Impl::ReplayDone(Instant now) {
-  replayer_.Done(now);
+absl::Status Broker::Impl::ReplayDone(Instant now) {
+  if (absl::Status done = replayer_.Done(now); !done.ok()) return done;
   for (Subscription* subscription : catalog_.Subscriptions()) {
     subscription->last_use = now;
     UpdateWake(*subscription);
@@ -64,6 +76,7 @@ void Broker::Impl::ReplayDone(Instant now) {
     topic->committed = topic->log.next();
     if (topic->keeps()) Chores(*this).LookSoon(*topic, now);
   }
+  return absl::OkStatus();
 }
 
 void Broker::Impl::OnCall(Instant now, CallId call, pubsub::Method method, pubsub::Request request, Actions& out) {
@@ -148,7 +161,7 @@ void Broker::Impl::OnDeadline(Instant now, Actions& out) {
     const Instant wake = stopping_ || wakes_.empty() ? kNever : wakes_.begin()->first;
     DropStalePullDeadlines();
     const Instant pull = stopping_ || pull_deadlines_.empty() ? kNever : pull_deadlines_.front().first;
-    const Instant snapshot = stopping_ ? kNever : NextSnapshotExpiry().value_or(kNever);
+    const Instant snapshot = stopping_ ? kNever : Chores::NextSnapshotExpiry(*this).value_or(kNever);
     const Instant chore = stopping_ || chores_.empty() ? kNever : chores_.begin()->first;
     const Instant next = std::min({held, wake, pull, snapshot, chore});
     if (next > now || next == kNever) return;
@@ -161,7 +174,7 @@ void Broker::Impl::OnDeadline(Instant now, Actions& out) {
     } else if (next == pull) {
       AnswerDuePull(out);
     } else if (next == snapshot) {
-      ExpireSnapshots(now, out);
+      Chores(*this).ExpireSnapshots(now, out);
     } else {
       Chores(*this).Do(now, out);
     }
@@ -193,7 +206,7 @@ std::optional<Instant> Broker::Impl::NextDeadline() const {
   if (stopping_) return next;
   if (!wakes_.empty()) next = std::min(next.value_or(kNever), wakes_.begin()->first);
   if (!chores_.empty()) next = std::min(next.value_or(kNever), chores_.begin()->first);
-  if (const auto expiry = NextSnapshotExpiry()) next = std::min(next.value_or(kNever), *expiry);
+  if (const auto expiry = Chores::NextSnapshotExpiry(*this)) next = std::min(next.value_or(kNever), *expiry);
   if (!pull_deadlines_.empty()) next = std::min(next.value_or(kNever), pull_deadlines_.front().first);
   return next;
 }
@@ -203,7 +216,7 @@ void Broker::Impl::Stop(Instant now, Actions& out) {
   stopping_ = true;
   // A held request is refused; a held answer is true already and goes out.
   while (std::optional<Then> then = held_.TakeDue(kNever)) (*then)(now, out);
-  CleanStop clean;
+  std::vector<Record> clean{CleanStop{}};
   for (Subscription* subscription : catalog_.Subscriptions()) {
     for (const WaitingPull& pull : subscription->pulls) Reply(pull.call, pubsub::EncodePullResponse({}), out);
     waiting_pulls_ -= subscription->pulls.size();
@@ -211,11 +224,15 @@ void Broker::Impl::Stop(Instant now, Actions& out) {
     CloseAllStreams(*subscription, Stopping(), out);
     if (!subscription->exactly_once() || Has(Planted::kCleanStopForgetsLeases)) continue;
     subscription->ForEachLease(now, [&](const AckedDelivery& delivery, Duration remaining) {
-      clean.leases.push_back({subscription->id, delivery, remaining});
+      if (std::get<CleanStop>(clean.back()).leases.size() == kLeasesPerRecord) {
+        std::get<CleanStop>(clean.back()).more = true;
+        clean.emplace_back(CleanStop{});
+      }
+      std::get<CleanStop>(clean.back()).leases.push_back({subscription->id, delivery, remaining});
     });
   }
   commits_.Persist(
-      {std::move(clean)}, [](Instant, Actions&) {}, out);
+      clean, [](Instant, Actions&) {}, out);
 }
 
 }  // namespace hopgap::broker

@@ -80,7 +80,8 @@ class Broker {
     Duration pull_wait = std::chrono::seconds{10};  // a blocking Pull answers empty after this
     size_t messages_per_response_max = 1000;
     size_t bytes_per_response_max = 3'500'000;    // python's client takes 4 MiB
-    size_t retained_bytes_max = size_t{4} << 30;  // beyond: Publish is RESOURCE_EXHAUSTED
+    size_t retained_bytes_max = size_t{4} << 30;  // in memory; beyond: Publish is RESOURCE_EXHAUSTED
+    size_t checkpoint_messages_per_slice = 4000;  // what a checkpoint may hold the strand for: about 1 ms
     size_t streams_max = 10'000;                  // beyond: RESOURCE_EXHAUSTED
     size_t waiting_pulls_max = 10'000;            // beyond: RESOURCE_EXHAUSTED
     size_t snapshots_max = 10'000;                // beyond: RESOURCE_EXHAUSTED
@@ -98,8 +99,9 @@ class Broker {
   // Rebuilds state from the journal, before any other call: each record in
   // order, then the end. Unacked exactly-once messages below the send bound are
   // then held until `now` + lease ceiling.
-  absl::Status Replay(const pubsub::Bytes& record);
-  void ReplayDone(Instant now);
+  absl::Status Replay(const pubsub::Bytes& record) { return Replay({record, {}}, nullptr); }
+  absl::Status Replay(const StoredRecord& record, const FindBody& find);
+  absl::Status ReplayDone(Instant now);  // DataLoss for half a checkpoint
 
   // Unary calls. `method` names the Name and List requests apart. `read`: when the
   // request came off the wire, not later than `now`; for the trace alone.
@@ -114,6 +116,8 @@ class Broker {
   void OnStreamGone(Instant now, StreamId stream, Actions& out);  // cancelled or disconnected; also after kCloseStream
   void OnWriteDone(Instant now, StreamId stream, Actions& out);
 
+  // The journal keeps these records' bodies: before the group's OnPersisted().
+  void OnStored(const std::vector<StoredRecord>& records);
   // A token answers for all before it, too.
   void OnPersisted(Instant now, PersistToken token, Actions& out);
   void OnDeadline(Instant now, Actions& out);  // idempotent; early calls do nothing
@@ -128,6 +132,13 @@ class Broker {
   // flight after it), answers waiting pulls, journals exact leases. Refuses held
   // requests, sends held answers.
   void Stop(Instant now, Actions& out);
+
+  // Writes the whole state into the journal, a slice with each commit. Requires: !checkpointing().
+  void StartCheckpoint(CheckpointPlan plan, Actions& out);
+  bool checkpointing() const;
+  const LiveBytes& live_bytes() const;  // what is needed of the journal's segments
+  // Publishes of more bytes are RESOURCE_EXHAUSTED: the journal's disk is full.
+  void SetPublishRoom(uint64_t bytes);
 
   const Counters& counters() const;
   struct Census TakeCensus() const;  // census.h; walks over everything

@@ -68,6 +68,14 @@ const Delays* Catalog::DelaysFor(const std::string& project) const {
 
 absl::Status Catalog::AddTopic(Incarnation id, pubsub::Topic value) {
   HOPGAP_CHECK(!topic_names_.contains(value.name), "topic made twice");
+  const std::string name = value.name;
+  if (absl::Status added = AddDeletedTopic(id, std::move(value)); !added.ok()) return added;
+  topics_[id]->deleted = false;
+  topic_names_.emplace(name, id);
+  return absl::OkStatus();
+}
+
+absl::Status Catalog::AddDeletedTopic(Incarnation id, pubsub::Topic value) {
   const std::string project(ProjectOf(value.name, "topics"));
   const absl::StatusOr<uint16_t> place = PlaceFor(project, value.name);
   if (!place.ok()) return place.status();
@@ -76,7 +84,7 @@ absl::Status Catalog::AddTopic(Incarnation id, pubsub::Topic value) {
   topic->project = project;
   topic->place = *place;
   topic->delays = DelaysFor(project);
-  topic_names_.emplace(topic->value.name, id);
+  topic->deleted = true;
   topics_.emplace(id, std::move(topic));
   return absl::OkStatus();
 }

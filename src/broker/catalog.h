@@ -3,6 +3,7 @@
 #include <absl/container/flat_hash_map.h>
 #include <absl/status/statusor.h>
 
+#include <algorithm>
 #include <map>
 #include <memory>
 #include <optional>
@@ -16,41 +17,9 @@
 #include "broker/broker.h"
 #include "broker/snapshot.h"
 #include "broker/subscription.h"
-#include "broker/topic_log.h"
+#include "broker/topic.h"
 
 namespace hopgap::broker {
-
-struct Topic {
-  Topic(Incarnation incarnation, pubsub::Topic resource, size_t& retained)
-      : id(incarnation), value(std::move(resource)), log(retained) {}
-
-  // The next message, on its way to the journal: every subscription whose
-  // filter it matches gets it, and every snapshot keeps it.
-  void Take(LoggedMessage message);
-
-  void SetValue(pubsub::Topic updated);
-  // Whether it keeps its messages for a while, whatever becomes of them in subscriptions.
-  bool keeps() const { return value.message_retention_duration && !deleted; }
-  bool Keeps(Sequence sequence) const { return keeps() && sequence >= kept_from; }
-  // Those below `before` it keeps no longer. Requires: it does until now.
-  void DropBefore(Sequence before);
-
-  const Incarnation id;
-  pubsub::Topic value;
-  TopicLog log;
-  std::vector<Subscription*> subscriptions;  // in the order of creation
-  std::vector<Subscription*> detached;       // they get nothing, but name it
-  std::vector<Snapshot*> snapshots;
-  std::string project;
-  uint16_t place = 0;
-  const Delays* delays = nullptr;
-  uint64_t arrivals = 0;               // messages that ever came, in the order in which they did
-  Instant keyed_due{Duration::min()};  // the latest due of a held request with an ordering key
-  bool deleted = false;                // by name; lives on while a subscription does
-  Sequence kept_from = 0;              // the first that it keeps, if it keeps any
-  Sequence committed = 0;              // the journal has all below it
-  std::optional<Instant> chore;        // what the broker's chores hold for it
-};
 
 // One page of a list: names in order, and where the next page begins.
 struct Page {
@@ -110,14 +79,28 @@ class Catalog {
   absl::StatusOr<Page> ListSnapshots(std::string_view project, int32_t page_size, std::string_view token) const;
   absl::StatusOr<Page> ListTopicSnapshots(const Topic& topic, int32_t page_size, std::string_view token) const;
 
-  size_t retained_bytes() const { return retained_; }
   Planted planted() const { return options_.planted; }
+  size_t retained_bytes() const { return retained_.memory; }
+  const LiveBytes& live_bytes() const { return retained_.stored; }
+
+  // Else nobody ever looks at a draw key.
+  bool any_delays() const { return options_.every_project != nullptr || !options_.delays.empty(); }
+
+  // Loading a checkpoint. `deleted`: by name.
+  Incarnation last_incarnation() const { return last_incarnation_; }
+  void SkipIncarnations(Incarnation last) { last_incarnation_ = std::max(last_incarnation_, last); }
+  absl::Status AddDeletedTopic(Incarnation id, pubsub::Topic value);
+  // The bodies of its messages come later.
+  absl::Status LoadSnapshot(Incarnation id, pubsub::Snapshot value, Topic& topic, Sequence next,
+                            std::vector<SequenceRange> unacked);
 
  private:
   using Names = std::map<std::string, Incarnation, std::less<>>;
   absl::StatusOr<uint16_t> PlaceFor(std::string_view project, std::string_view name);
   const Delays* DelaysFor(const std::string& project) const;
   void ForgetIfUnused(Topic& topic);
+  void PutSnapshot(Incarnation id, pubsub::Snapshot value, Topic& topic, Sequence next,
+                   std::vector<SequenceRange> unacked);
   void Release(Subscription& subscription);
   absl::StatusOr<Page> ListOf(const Topic& topic, const Names& names, int32_t page_size, std::string_view token) const;
   absl::StatusOr<Page> List(const Names& names, std::string_view prefix, int32_t page_size,
@@ -127,7 +110,7 @@ class Catalog {
 
   const Broker::Options& options_;
   trace::EventSink& sink_;
-  size_t retained_ = 0;
+  Retained retained_;
   Incarnation last_incarnation_ = 0;
   Names topic_names_, subscription_names_, snapshot_names_;
   std::map<std::string, uint16_t, std::less<>> places_;  // by "project name": a name made again is the same place

@@ -20,16 +20,34 @@ absl::Status Catalog::AddSnapshot(Incarnation id, pubsub::Snapshot value, Topic&
                                   std::vector<SequenceRange> unacked) {
   HOPGAP_CHECK(!snapshot_names_.contains(value.name), "snapshot made twice");
   if (snapshots_.size() >= options_.snapshots_max) return LimitReached("snapshots", options_.snapshots_max);
-  last_incarnation_ = std::max(last_incarnation_, id);
   for (const SequenceRange& range : unacked) {
     for (Sequence sequence = range.begin; sequence < range.end; ++sequence) topic.log.Keep(sequence);
   }
+  PutSnapshot(id, std::move(value), topic, next, std::move(unacked));
+  return absl::OkStatus();
+}
+
+absl::Status Catalog::LoadSnapshot(Incarnation id, pubsub::Snapshot value, Topic& topic, Sequence next,
+                                   std::vector<SequenceRange> unacked) {
+  HOPGAP_CHECK(!snapshot_names_.contains(value.name), "snapshot made twice");
+  if (snapshots_.size() >= options_.snapshots_max) return LimitReached("snapshots", options_.snapshots_max);
+  const auto expect = [&](Sequence begin, Sequence end) {
+    for (Sequence sequence = begin; sequence < end; ++sequence) topic.log.Expect(sequence);
+  };
+  for (const SequenceRange& range : unacked) expect(range.begin, range.end);
+  expect(next, topic.log.next());
+  PutSnapshot(id, std::move(value), topic, next, std::move(unacked));
+  return absl::OkStatus();
+}
+
+void Catalog::PutSnapshot(Incarnation id, pubsub::Snapshot value, Topic& topic, Sequence next,
+                          std::vector<SequenceRange> unacked) {
+  last_incarnation_ = std::max(last_incarnation_, id);
   std::unique_ptr<Snapshot> snapshot(new Snapshot{id, {}, topic, next, std::move(unacked)});
   snapshot_names_.emplace(value.name, id);
   SetSnapshot(*snapshot, std::move(value));
   topic.snapshots.push_back(snapshot.get());
   snapshots_.emplace(id, std::move(snapshot));
-  return absl::OkStatus();
 }
 
 void Catalog::SetSnapshot(Snapshot& snapshot, pubsub::Snapshot value) {

@@ -140,4 +140,20 @@ bool Broker::Impl::Chores::Expire(Instant now, Subscription& subscription, Actio
   return true;
 }
 
+std::optional<Instant> Broker::Impl::Chores::NextSnapshotExpiry(const Impl& impl) {
+  const Snapshot* first = impl.catalog_.FirstSnapshotToExpire();
+  return first == nullptr ? std::nullopt : std::optional(impl.options_.anchor.ToSteady(*first->value.expire_time));
+}
+
+void Broker::Impl::Chores::ExpireSnapshots(Instant now, Actions& out) {
+  std::vector<Record> records;
+  for (Snapshot* first = impl_.catalog_.FirstSnapshotToExpire();
+       first != nullptr && *first->value.expire_time <= impl_.options_.anchor.ToWall(now);
+       first = impl_.catalog_.FirstSnapshotToExpire()) {
+    records.push_back(SnapshotDeleted{.snapshot = first->id});
+    impl_.catalog_.DeleteSnapshot(*first);
+  }
+  if (!records.empty()) impl_.commits_.Persist(records, nullptr, out);
+}
+
 }  // namespace hopgap::broker

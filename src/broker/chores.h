@@ -25,6 +25,8 @@ class Broker::Impl::Chores {
   void OnLogged(Topic& topic, Sequence first);
   // The chore that is due first. Requires: there is one.
   void Do(Instant now, Actions& out);
+  static std::optional<Instant> NextSnapshotExpiry(const Impl& impl);
+  void ExpireSnapshots(Instant now, Actions& out);
 
  private:
   // The first message that is not too old, and when it will be.

@@ -7,10 +7,16 @@
 namespace hopgap::broker {
 
 void Commits::Persist(const std::vector<Record>& records, Then then, Actions& out) {
+  std::vector<pubsub::Slices> encoded;
+  encoded.reserve(records.size());
+  for (const Record& record : records) encoded.push_back(EncodeRecord(record));
+  PersistEncoded(std::move(encoded), std::move(then), out);
+}
+
+void Commits::PersistEncoded(std::vector<pubsub::Slices> records, Then then, Actions& out) {
   HOPGAP_CHECK(!records.empty(), "a group without records");
   Action action{.kind = Action::Kind::kPersist, .token = ++last_token_, .awaited = then != nullptr};
-  action.records.reserve(records.size());
-  for (const Record& record : records) action.records.push_back(EncodeRecord(record));
+  action.records = std::move(records);
   Group& group = pending_.emplace_back(Group{.token = last_token_, .awaited = then != nullptr, .waiting = {}});
   if (then) group.waiting.push_back(std::move(then));
   out.push_back(std::move(action));

@@ -16,6 +16,9 @@ class Commits {
   // Emits one group. `then` runs when it is durable; null: nobody waits.
   void Persist(const std::vector<Record>& records, Then then, Actions& out);
 
+  // The same for records that are wire bytes already.
+  void PersistEncoded(std::vector<pubsub::Slices> records, Then then, Actions& out);
+
   // Runs `then` once every awaited group emitted so far is durable: now, if all
   // are. A lazy group is not waited for: it may lie until the next awaited one.
   void AfterAwaited(Instant now, Then then, Actions& out);

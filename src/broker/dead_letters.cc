@@ -54,15 +54,15 @@ std::string FormatPublishTime(WallTime at) {
 
 }  // namespace
 
-// Without its dead-letter topic a message goes on being delivered, and is tried
-// again whenever it fails.
+// Without its dead-letter topic, or while the journal's disk is full (a letter is a
+// publish), a message goes on being delivered, and is tried again whenever it fails.
 bool Broker::Impl::DeadLetters::Claim(Subscription& subscription, Sequence sequence, const Returned& returned) {
   const std::optional<pubsub::DeadLetterPolicy>& policy = subscription.value.dead_letter_policy;
   if (!policy || (returned.how != LeaseEnd::kExpired && returned.how != LeaseEnd::kNacked)) return false;
   const int32_t most = policy->max_delivery_attempts == 0 ? kAttemptsDefault : policy->max_delivery_attempts;
   if (returned.failures < static_cast<uint32_t>(most)) return false;
   const Topic* topic = impl_.catalog_.FindTopic(policy->dead_letter_topic);
-  if (topic == nullptr) return false;
+  if (topic == nullptr || impl_.durability_.publish_room() != Journal::kUnlimited) return false;
   subscription.dead_letters.emplace_back(sequence, topic->id);
   return true;
 }
@@ -104,6 +104,7 @@ size_t Broker::Impl::DeadLetters::ForwardSome(Instant now, Subscription& subscri
     LoggedMessage letter = Letter(now, subscription, topic, sequence);
     record.messages.push_back(letter.message);
     record.dead_lettered.push_back({sequence, subscription.Find(sequence)->generation});
+    subscription.BeginDeadLetter(sequence);
     topic.Take(std::move(letter));
   }
   const size_t count = record.messages.size();

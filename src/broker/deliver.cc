@@ -63,7 +63,7 @@ void Broker::Impl::Return(Instant now, Subscription& subscription, Sequence sequ
   Delivery& delivery = *subscription.Find(sequence);
   const bool hold_ended = delivery.held_after_restart && how == LeaseEnd::kExpired;
   if (hold_ended && !Has(Planted::kHoldCountsAsAttempt)) how = LeaseEnd::kHoldEnded;
-  const Returned& returned = subscription.NoteReturn(sequence, delivery, at, how);
+  Returned& returned = subscription.NoteReturn(sequence, delivery, at, how);
   TraceReturn(at, subscription, sequence, delivery, how);
   if (DeadLetters(*this).Claim(subscription, sequence, returned)) {
     delivery.state = Delivery::State::kDeadLettering;
@@ -71,6 +71,7 @@ void Broker::Impl::Return(Instant now, Subscription& subscription, Sequence sequ
   }
   const bool counts = how == LeaseEnd::kExpired || how == LeaseEnd::kNacked;
   if (counts && subscription.value.dead_letter_policy) {
+    returned.journaled = returned.failures;
     subscription.failures_to_journal.push_back({sequence, returned.failures});
   }
   const std::optional<pubsub::RetryPolicy>& retry = subscription.value.retry_policy;

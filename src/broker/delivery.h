@@ -31,7 +31,8 @@ struct Delivery {
   bool held_after_restart = false;   // leased to whoever had it before a crash
   bool returned = false;             // Returned knows more
   Generation generation = 0;         // of the newest delivery; 0: never sent
-  Generation nacked = 0;             // replay: the generation whose nack is known
+  Generation journaled = 0;          // the newest generation that the journal's records name
+  Generation nacked = 0;             // ... and the newest that they call nacked
   std::optional<StreamId> stream{};  // of the newest delivery
   uint64_t response = 0;
   uint32_t deliver_draws = 0, modack_draws = 0, ack_draws = 0;
@@ -50,7 +51,8 @@ enum class LeaseEnd : uint8_t {
 
 // What is remembered of a message that came back at least once.
 struct Returned {
-  uint32_t failures = 0;  // nacks and expired leases: delivery_attempt is one more
+  uint32_t failures = 0;   // nacks and expired leases: delivery_attempt is one more
+  uint32_t journaled = 0;  // how many of them the journal's records name
   LeaseEnd how = LeaseEnd::kExpired;
   Instant at{};  // when its newest lease ended
 };
@@ -59,6 +61,21 @@ struct Returned {
 struct PlannedFailures {
   uint32_t times = 0;
   bool permanent = false;
+};
+
+// The generation that a finished message had: what its next one has to be above,
+// if it comes back to life. Two, as the journal does not hear of every standard delivery.
+struct Won {
+  Generation generation = 1;
+  Generation journaled = 1;
+};
+
+// The end of a message that is on its way to the journal, and will be there
+// before whatever else is said of it.
+struct UnderWay {
+  Generation generation = 0;
+  bool acked = false;
+  bool kept = false;  // for a seek, by what held when its record was made and holds since
 };
 
 // A waiting unary Pull.

@@ -100,6 +100,12 @@ absl::Status BadArgument(std::string_view argument) {
 
 absl::Status Stopping() { return absl::UnavailableError("The server is stopping."); }
 
+absl::Status DiskFull() {
+  return absl::ResourceExhaustedError(
+      "The journal's disk is full. Acknowledge messages, seek or delete subscriptions, or free space on the disk, and "
+      "retry with backoff.");
+}
+
 absl::Status LimitReached(std::string_view what, uint64_t maximum) {
   return absl::ResourceExhaustedError(StrCat(what, ": the limit of ", maximum, " is reached."));
 }

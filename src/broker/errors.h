@@ -31,6 +31,7 @@ absl::Status BadArgument(std::string_view argument);
 
 // Ours: the service has no such limits, or does not show them.
 absl::Status Stopping();
+absl::Status DiskFull();
 absl::Status LimitReached(std::string_view what, uint64_t maximum);
 
 }  // namespace hopgap::broker

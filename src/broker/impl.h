@@ -16,8 +16,8 @@ class Broker::Impl : public ImplState {
  public:
   Impl(Options options, trace::EventSink& sink) : ImplState(std::move(options), sink) {}
 
-  absl::Status Replay(const pubsub::Bytes& record) { return replayer_.Apply(record); }
-  void ReplayDone(Instant now);
+  absl::Status Replay(const StoredRecord& record, const FindBody& find) { return replayer_.Apply(record, find); }
+  absl::Status ReplayDone(Instant now);
   void ReadAt(Instant read) { read_at_ = read; }  // of the call or request that follows
   void OnCall(Instant now, CallId call, pubsub::Method method, pubsub::Request request, Actions& out);
   void OnCallCancelled(Instant now, CallId call, Actions& out);
@@ -27,6 +27,7 @@ class Broker::Impl : public ImplState {
   void OnStreamGone(Instant now, StreamId stream, Actions& out);
   void OnWriteDone(Instant now, StreamId stream, Actions& out);
   void OnPersisted(Instant now, PersistToken token, Actions& out) { commits_.OnPersisted(now, token, out); }
+  Durability& durability() { return durability_; }
   void OnDeadline(Instant now, Actions& out);
   std::optional<Instant> NextDeadline() const;
   absl::StatusOr<uint64_t> OnAdmin(Instant now, const AdminRequest& request, Actions& out);
@@ -54,10 +55,6 @@ class Broker::Impl : public ImplState {
   absl::StatusOr<Topic*> TopicNamed(const std::string& name);
   absl::StatusOr<Subscription*> SubscriptionNamed(const std::string& name);
   absl::StatusOr<Subscription*> AttachedNamed(const std::string& name);  // ... and FailedPrecondition
-  void OnUpdated(Instant now, Subscription& subscription, Sequence bound, Actions& out);
-  std::optional<Instant> NextSnapshotExpiry() const;
-  void ExpireSnapshots(Instant now, Actions& out);
-
   // publish.cc
   struct PendingPublish;
   void Publish(Instant now, CallId call, pubsub::PublishRequest request, Actions& out);

@@ -12,6 +12,7 @@
 #include "broker/broker.h"
 #include "broker/catalog.h"
 #include "broker/commits.h"
+#include "broker/durability.h"
 #include "broker/held.h"
 #include "broker/replayer.h"
 
@@ -41,6 +42,7 @@ class ImplState {
   size_t held_publish_bytes_ = 0;  // of requests that a delay holds before they are in a log
   size_t holds_ = 0;               // calls that have a place in held_, or will
   bool stopping_ = false;
+  Durability durability_{options_, catalog_, commits_, next_message_id_, stopping_};
   size_t waiting_pulls_ = 0;
   absl::flat_hash_map<CallId, Incarnation> calls_;         // without an answer; where a Pull waits (0: it does not)
   std::deque<std::pair<Instant, CallId>> pull_deadlines_;  // in order: every wait is as long

@@ -41,6 +41,14 @@ bool IntervalSet::Erase(uint64_t number) {
   return true;
 }
 
+void IntervalSet::Append(uint64_t start, uint64_t end) {
+  if (!end_by_start_.empty() && end_by_start_.rbegin()->second == start) {
+    end_by_start_.rbegin()->second = end;
+  } else {
+    end_by_start_.emplace_hint(end_by_start_.end(), start, end);
+  }
+}
+
 bool IntervalSet::Contains(uint64_t number) const {
   auto next = end_by_start_.upper_bound(number);
   return next != end_by_start_.begin() && number < std::prev(next)->second;

@@ -16,6 +16,8 @@ class IntervalSet {
   bool Contains(uint64_t number) const;
   // False if it was not there.
   bool Erase(uint64_t number);
+  // Adds [start, end). Requires: start < end, and above all that is there.
+  void Append(uint64_t start, uint64_t end);
   // visit(start, end) for each interval, in order.
   template <typename Visit>
   void ForEach(Visit visit) const {

@@ -190,6 +190,7 @@ struct Encoder {
   Slices operator()(const SnapshotDeleted& r) const { return Whole(Head(RecordType::kSnapshotDeleted, r.snapshot)); }
   Slices operator()(const CleanStop& r) const {
     std::string out = Head(RecordType::kCleanStop, 0);
+    if (r.more) WireWriter(out).Varint(kNumber, 1);
     for (const CleanStop::Lease& lease : r.leases) {
       std::string inner = EncodeDelivery(lease.delivery);
       WireWriter writer(inner);
@@ -374,7 +375,7 @@ absl::StatusOr<Record> ReadLeaseLength(const Fields& fields) {
 }
 
 absl::StatusOr<Record> ReadCleanStop(const Fields& fields) {
-  CleanStop record;
+  CleanStop record{.leases = {}, .more = fields.number != 0};
   for (std::string_view value : fields.values) {
     absl::StatusOr<CleanStop::Lease> lease = ReadLease(value);
     if (!lease.ok()) return lease.status();

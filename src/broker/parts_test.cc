@@ -181,7 +181,7 @@ TEST(SequenceWindowTest, AgreesWithAMapWhateverIsRemoved) {
 }
 
 TEST(TopicLogTest, AMessageStaysUntilTheLastReferenceIsGone) {
-  size_t retained = 0;
+  Retained retained;
   {
     TopicLog log(retained);
     const pubsub::Message message = pubsub::Message::Make("body", {});
@@ -189,15 +189,54 @@ TEST(TopicLogTest, AMessageStaysUntilTheLastReferenceIsGone) {
     EXPECT_EQ(log.Append({.message = message, .key = {}, .draw = {}, .id = 2, .references = 0}), 1u);
     EXPECT_EQ(log.next(), 2u);
     EXPECT_EQ(log.Find(1), nullptr);
-    EXPECT_EQ(retained, message.wire_size());
+    EXPECT_EQ(retained.memory, message.wire_size());
     log.Release(0);
     EXPECT_NE(log.Find(0), nullptr);
     log.Release(0);
     EXPECT_EQ(log.Find(0), nullptr);
-    EXPECT_EQ(retained, 0u);
+    EXPECT_EQ(retained.memory, 0u);
     log.Append({.message = message, .key = {}, .draw = {}, .id = 3, .references = 1});
   }
-  EXPECT_EQ(retained, 0u) << "the log took it along";
+  EXPECT_EQ(retained.memory, 0u) << "the log took it along";
+}
+
+TEST(TopicLogTest, ABodyInASegmentCountsThereAndItsIndexInMemory) {
+  Retained retained;
+  TopicLog log(retained);
+  const pubsub::Message message = pubsub::Message::Make("body", {});
+  for (uint64_t id = 0; id < 3; ++id)
+    log.Append({.message = message, .key = {}, .draw = {}, .id = id, .references = 1});
+  log.MoveToStore(0, message, {.segment = 7, .frame = 64, .offset = 3});
+  log.MoveToStore(1, message, {.segment = 7, .frame = 64, .offset = 9});
+  log.MoveToStore(9, message, {.segment = 7, .frame = 64, .offset = 9});
+  EXPECT_EQ(retained.memory, message.wire_size() + 2 * Retained::kIndexBytes);
+  EXPECT_EQ(retained.stored.Of(7), 2 * message.wire_size());
+  log.MoveToStore(1, message, {.segment = 8, .frame = 64, .offset = 0});
+  log.Release(0);
+  log.Release(2);
+  EXPECT_EQ(retained.stored.Of(7), 0u);
+  EXPECT_EQ(retained.stored.total(), message.wire_size());
+  EXPECT_EQ(retained.memory, Retained::kIndexBytes);
+}
+
+TEST(SequenceWindowTest, WhatIsRebuiltMayComeInAnyOrderAndBeVisitedFromAnywhere) {
+  SequenceWindow<int> window;
+  for (const uint64_t sequence : {500u, 40u, 41u, 700u, 3u}) window.Put(sequence, static_cast<int>(sequence));
+  const auto from = [&](uint64_t first, size_t count) {
+    std::vector<int> seen;
+    window.VisitFrom(first, [&](uint64_t, int value) {
+      seen.push_back(value);
+      return seen.size() < count;
+    });
+    return seen;
+  };
+  EXPECT_THAT(from(0, 9), ElementsAre(3, 40, 41, 500, 700));
+  EXPECT_THAT(from(41, 2), ElementsAre(41, 500));
+  EXPECT_THAT(from(701, 9), IsEmpty());
+  for (const uint64_t sequence : {3u, 500u, 40u}) window.Remove(sequence);
+  window.Add(701, 701);
+  EXPECT_THAT(from(0, 9), ElementsAre(41, 700, 701));
+  EXPECT_EQ(window.size(), 3u);
 }
 
 TEST(CommitsTest, OneTokenAnswersForAllBeforeItAndOnlyOnce) {

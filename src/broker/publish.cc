@@ -16,6 +16,9 @@ namespace {
 // with a real backlog a raise would only enlarge what a crash holds back.
 constexpr size_t kBacklogForRaise = 1000;
 
+// What acceptance and the journal add to a message: id, publish time, lengths.
+constexpr size_t kAddedBytesMax = 128;
+
 absl::Status CheckAttributes(const pubsub::Message& message) {
   if (message.attribute_count() == 0) return absl::OkStatus();
   if (message.attribute_count() > pubsub::kAttributesMax) {
@@ -97,6 +100,10 @@ void Broker::Impl::Publish(Instant now, CallId call, pubsub::PublishRequest requ
     ++counters_.refused_publishes;
     return Reply(call, LimitReached("bytes of messages that are not acknowledged yet", options_.retained_bytes_max),
                  out);
+  }
+  if (publish->bytes + request.messages.size() * kAddedBytesMax > durability_.publish_room()) {
+    ++counters_.refused_publishes;
+    return Reply(call, DiskFull(), out);
   }
   if ((*topic)->delays != nullptr && holds_ >= options_.held_max) {
     return Reply(call, LimitReached("calls that added delays hold", options_.held_max), out);

@@ -9,7 +9,7 @@ namespace hopgap::broker {
 namespace {
 
 using State = Delivery::State;
-using Place = KeyLine::Place;
+using List = KeyLine::List;
 
 // How many messages that came from a stream it is spared, per turn: enough to
 // find another one, and a bound on the work.
@@ -53,6 +53,8 @@ void ReadyQueue::Join(std::string_view key, Sequence sequence, Delivery& deliver
   // What comes in before a message that is out would be overtaken by it.
   HOPGAP_CHECK(line->IndexOf(sequence) >= line->out, "a message joined its key before one that is out");
   delivery.line = line.get();
+  // It may stand before what was next so far (a seek brought it back), and is not ready yet.
+  if (line->At(line->out) == sequence) Put(*line);
 }
 
 void ReadyQueue::Push(Sequence sequence, Delivery& delivery) {
@@ -123,38 +125,38 @@ bool ReadyQueue::IsFirst(Sequence sequence, const Delivery& delivery) {
 
 // Its next message stands in the list where it belongs now, and in no other.
 void ReadyQueue::Put(KeyLine& line) {
-  Place place = Place::kNowhere;
+  List place = List::kNowhere;
   const Sequence next = line.out < line.size() ? line.At(line.out) : Sequence{0};
   if (line.out < line.size() && deliveries_.Find(next)->state == State::kReady) {
     if (line.out == 0) {
-      place = Place::kShared;
+      place = List::kShared;
     } else if (line.holder && streams_.Find(*line.holder) != nullptr) {
-      place = Place::kHolder;
+      place = List::kHolder;
     }
   }
-  if (place == line.place && (place == Place::kNowhere || next == line.queued)) return;
+  if (place == line.place && (place == List::kNowhere || next == line.queued)) return;
   Unplace(line);
   line.place = place;
   line.queued = next;
-  if (place == Place::kShared) {
+  if (place == List::kShared) {
     shared_.push_back(next);
     ++shared_count_;
-  } else if (place == Place::kHolder) {
+  } else if (place == List::kHolder) {
     held_[*line.holder].push_back(next);
     ++held_count_;
   }
 }
 
 void ReadyQueue::Unplace(KeyLine& line) {
-  if (line.place == Place::kShared) --shared_count_;
-  if (line.place == Place::kHolder) --held_count_;
-  line.place = Place::kNowhere;
+  if (line.place == List::kShared) --shared_count_;
+  if (line.place == List::kHolder) --held_count_;
+  line.place = List::kNowhere;
 }
 
-bool ReadyQueue::Stands(Sequence sequence, Place place) const {
+bool ReadyQueue::Stands(Sequence sequence, List place) const {
   const Delivery* delivery = deliveries_.Find(sequence);
   if (delivery == nullptr || delivery->state != State::kReady) return false;
-  if (delivery->line == nullptr) return place == Place::kShared;
+  if (delivery->line == nullptr) return place == List::kShared;
   return delivery->line->place == place && delivery->line->queued == sequence;
 }
 
@@ -162,7 +164,7 @@ void ReadyQueue::OnStreamClosed(StreamId stream) {
   const auto found = held_.find(stream);
   if (found == held_.end()) return;
   for (Sequence sequence : found->second) {
-    if (!Stands(sequence, Place::kHolder)) continue;
+    if (!Stands(sequence, List::kHolder)) continue;
     KeyLine& line = *deliveries_.Find(sequence)->line;
     if (line.holder == stream) Unplace(line);
   }
@@ -170,9 +172,9 @@ void ReadyQueue::OnStreamClosed(StreamId stream) {
 }
 
 void ReadyQueue::Sweep() {
-  std::erase_if(shared_, [this](Sequence sequence) { return !Stands(sequence, Place::kShared); });
+  std::erase_if(shared_, [this](Sequence sequence) { return !Stands(sequence, List::kShared); });
   for (auto& [stream, list] : held_) {
-    std::erase_if(list, [this](Sequence sequence) { return !Stands(sequence, Place::kHolder); });
+    std::erase_if(list, [this](Sequence sequence) { return !Stands(sequence, List::kHolder); });
   }
 }
 
@@ -197,7 +199,7 @@ std::vector<Sequence> ReadyQueue::Take(const TakeLimits& limits) {
   std::vector<Sequence> passed_over;
   for (size_t count = 0; count < limits.count && shared_count_ > passed_over.size();) {
     const Sequence sequence = shared_.front();
-    if (!Stands(sequence, Place::kShared)) {
+    if (!Stands(sequence, List::kShared)) {
       shared_.pop_front();
       continue;
     }
@@ -228,7 +230,7 @@ void ReadyQueue::TakeHeld(const TakeLimits& limits, Taking& taking) {
   for (size_t count = found->second.size(); count > 0; --count) {
     const Sequence sequence = found->second.front();
     Delivery* delivery = deliveries_.Find(sequence);
-    const bool stands = Stands(sequence, Place::kHolder) && delivery->line->holder == limits.stream;
+    const bool stands = Stands(sequence, List::kHolder) && delivery->line->holder == limits.stream;
     if (stands && !taking.Fits(limits, *delivery)) return;
     found->second.pop_front();
     if (stands) TakeRun(*delivery->line, limits, taking);

@@ -20,7 +20,7 @@ namespace hopgap::broker {
 // the order of the topic. The first `out` of them were sent; what is sent next
 // goes to who has those, so that one subscriber sees a key in order.
 struct KeyLine {
-  enum class Place : uint8_t { kNowhere, kShared, kHolder };
+  enum class List : uint8_t { kNowhere, kShared, kHolder };
 
   explicit KeyLine(std::string_view its_key) : key(its_key) {}
 
@@ -36,7 +36,7 @@ struct KeyLine {
   size_t begin = 0;
   size_t out = 0;
   std::optional<StreamId> holder;  // unset: a unary pull, or who had them before a restart
-  Place place = Place::kNowhere;   // the list in which its next message stands
+  List place = List::kNowhere;     // the list in which its next message stands
   Sequence queued = 0;             // ... and which message that is
 };
 
@@ -94,7 +94,7 @@ class ReadyQueue {
   void TakeRun(KeyLine& line, const TakeLimits& limits, Taking& taking);
   void Put(KeyLine& line);
   void Unplace(KeyLine& line);
-  bool Stands(Sequence sequence, KeyLine::Place place) const;
+  bool Stands(Sequence sequence, KeyLine::List place) const;
 
   SequenceWindow<Delivery>& deliveries_;
   StreamSet& streams_;

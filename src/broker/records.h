@@ -94,6 +94,7 @@ struct CleanStop {
     Duration remaining;
   };
   std::vector<Lease> leases;
+  bool more = false;  // another record of this kind follows; without it the stop was not clean
 };
 
 // The whole value as it is from now on.

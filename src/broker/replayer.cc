@@ -20,18 +20,41 @@ absl::Status CannotBe(std::string_view what, Incarnation id, std::string_view ve
 
 }  // namespace
 
-absl::Status Replayer::Apply(const pubsub::Bytes& wire) {
-  absl::StatusOr<Record> record = DecodeRecord(wire);
+absl::Status Replayer::Apply(const StoredRecord& stored, const FindBody& find) {
+  const bool first = records_++ == 0;
+  const RecordKind kind = KindOf(stored.bytes.view());
+  if (kind == RecordKind::kOrdinary || kind == RecordKind::kPublished) return ApplyOrdinary(stored);
+  VoidCleanStop();
+  if (first && kind == RecordKind::kCheckpointBegan) {
+    absl::StatusOr<CheckpointRecord> began = DecodeCheckpointRecord(stored.bytes);
+    if (!began.ok()) return began.status();
+    next_message_id_ = std::max(next_message_id_, std::get<CheckpointBegan>(*began).next_message_id);
+    loader_.emplace(catalog_);
+  } else if (kind == RecordKind::kCheckpointBegan && loader_) {
+    return absl::DataLossError("journal: a checkpoint begins inside another");
+  }
+  if (!loader_) return absl::OkStatus();  // what it says is known already
+  absl::Status loaded = loader_->Apply(stored, find);
+  if (loader_->complete()) loader_.reset();
+  return loaded;
+}
+
+absl::Status Replayer::ApplyOrdinary(const StoredRecord& stored) {
+  absl::StatusOr<Record> record = DecodeRecord(stored.bytes);
   if (!record.ok()) return record.status();
-  if (catalog_.planted() != Planted::kCleanStopNeverVoid) clean_stop_.reset();
+  if (!std::holds_alternative<CleanStop>(*record)) VoidCleanStop();
+  stored_ = &stored;
   return std::visit([this](auto& r) { return Apply(r); }, *record);
 }
 
-void Replayer::Done(Instant now) {
+absl::Status Replayer::Done(Instant now) {
+  if (loader_) return absl::DataLossError("journal: it ends inside the checkpoint that it begins with");
+  const bool clean = clean_stop_ && !clean_stop_->more;
   for (Subscription* subscription : catalog_.Subscriptions()) {
-    subscription->Restore(now, clean_stop_ ? &*clean_stop_ : nullptr);
+    subscription->Restore(now, clean ? &clean_stop_->leases : nullptr);
   }
   clean_stop_.reset();
+  return absl::OkStatus();
 }
 
 absl::StatusOr<Subscription*> Replayer::Find(Incarnation id) {
@@ -84,18 +107,14 @@ absl::Status Replayer::Apply(Published& record) {
         StrCat("journal: topic ", record.topic, " goes on at ", record.first, " instead of ", topic->log.next()));
   }
   for (pubsub::Message& message : record.messages) {
-    LoggedMessage logged;
-    const std::optional<uint64_t> id = ParseNumber<uint64_t>(message.message_id());
-    if (!id) {
-      return absl::DataLossError("journal: a message without a decimal message_id");
+    const Place place = PlaceOf(*stored_, message);
+    absl::StatusOr<LoggedMessage> logged = Logged(std::move(message), catalog_, *topic, topic->arrivals++);
+    if (!logged.ok()) return logged.status();
+    if (catalog_.planted() != Planted::kMessageIdsStartAgain) {
+      next_message_id_ = std::max(next_message_id_, logged->id + 1);
     }
-    logged.id = *id;
-    if (catalog_.planted() != Planted::kMessageIdsStartAgain)
-      next_message_id_ = std::max(next_message_id_, logged.id + 1);
-    logged.key = KeyOf(message);
-    logged.draw = DrawKeyFor(message.Attribute(pubsub::kDrawAttribute), topic->value.name, topic->arrivals++);
-    logged.message = std::move(message);
-    topic->Take(std::move(logged));
+    logged->place = place;
+    topic->Take(*std::move(logged));
   }
   if (record.dead_lettered_by == 0) return absl::OkStatus();
   const absl::StatusOr<Subscription*> source = Find(record.dead_lettered_by);
@@ -183,7 +202,9 @@ absl::Status Replayer::Apply(RetentionPassed& record) {
 absl::Status Replayer::Apply(LeaseLength& record) { return Find(record.subscription).status(); }
 
 absl::Status Replayer::Apply(CleanStop& record) {
-  clean_stop_ = std::move(record.leases);
+  if (!clean_stop_) clean_stop_.emplace();
+  clean_stop_->leases.insert(clean_stop_->leases.end(), record.leases.begin(), record.leases.end());
+  clean_stop_->more = record.more;
   return absl::OkStatus();
 }
 

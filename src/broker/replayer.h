@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "broker/catalog.h"
+#include "broker/checkpoint.h"
 #include "broker/journal_record.h"
 
 namespace hopgap::broker {
@@ -20,11 +21,14 @@ class Replayer {
   Replayer(Catalog& catalog, uint64_t& next_message_id) : catalog_(catalog), next_message_id_(next_message_id) {}
 
   // DataLoss for a record that cannot be read, or does not fit what came before.
-  absl::Status Apply(const pubsub::Bytes& wire);
-  // The journal has ended: every unacked message gets its place.
-  void Done(Instant now);
+  // A checkpoint that is not at the very beginning adds nothing.
+  absl::Status Apply(const StoredRecord& stored, const FindBody& find);
+  // The journal has ended: every unacked message gets its place. DataLoss if it
+  // ended inside the checkpoint that it began with.
+  absl::Status Done(Instant now);
 
  private:
+  absl::Status ApplyOrdinary(const StoredRecord& stored);
   absl::Status Apply(TopicCreated& record);
   absl::Status Apply(TopicDeleted& record);
   absl::Status Apply(SubscriptionCreated& record);
@@ -47,10 +51,16 @@ class Replayer {
   absl::Status Apply(Sought& record);
   absl::Status Apply(RetentionPassed& record);
   absl::StatusOr<Subscription*> Find(Incarnation subscription);
+  void VoidCleanStop() {
+    if (catalog_.planted() != Planted::kCleanStopNeverVoid) clean_stop_.reset();
+  }
 
   Catalog& catalog_;
   uint64_t& next_message_id_;
-  std::optional<std::vector<CleanStop::Lease>> clean_stop_;  // the last record, if it is one
+  std::optional<CheckpointLoader> loader_;  // if the first record began a checkpoint, until it is complete
+  uint64_t records_ = 0;
+  const StoredRecord* stored_ = nullptr;  // the record being applied
+  std::optional<CleanStop> clean_stop_;   // the last records put together, if they are of that kind
 };
 
 }  // namespace hopgap::broker

@@ -4,6 +4,7 @@
 
 #include "base/text.h"
 #include "broker/chores.h"
+#include "broker/dead_letters.h"
 #include "broker/errors.h"
 #include "pubsub/names.h"
 
@@ -57,6 +58,8 @@ void Broker::Impl::Seek(Instant now, CallId call, const pubsub::SeekRequest& req
     }
   }
   Advance(now, subscription);
+  // What it claimed leaves first: nothing is forwarded that the seek finishes with.
+  if (!subscription.dead_letters.empty()) DeadLetters(*this).Forward(now, subscription, out);
   Sought record{.subscription = subscription.id,
                 .next = subscription.topic.log.next(),
                 .unacked = SeekTarget(subscription, time, snapshot)};

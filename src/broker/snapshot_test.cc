@@ -79,7 +79,7 @@ TEST_F(SnapshotTest, ItSaysWhatWasUnackedAtThatMoment) {
 
   pubsub::Topic value;
   value.name = World::Topic("top");
-  size_t retained = 0;
+  Retained retained;
   Topic topic(1, value, retained);
   const Snapshot snapshot{2, {}, topic, 5, records[0].unacked};
   std::vector<Sequence> wanted;

@@ -109,20 +109,4 @@ void Broker::Impl::Admin::ListTopicSnapshots(const pubsub::ListRequest& request)
   Answer(pubsub::EncodeNames(page->names, page->next_page_token));
 }
 
-std::optional<Instant> Broker::Impl::NextSnapshotExpiry() const {
-  const Snapshot* first = catalog_.FirstSnapshotToExpire();
-  return first == nullptr ? std::nullopt : std::optional(options_.anchor.ToSteady(*first->value.expire_time));
-}
-
-void Broker::Impl::ExpireSnapshots(Instant now, Actions& out) {
-  std::vector<Record> records;
-  for (Snapshot* first = catalog_.FirstSnapshotToExpire();
-       first != nullptr && *first->value.expire_time <= options_.anchor.ToWall(now);
-       first = catalog_.FirstSnapshotToExpire()) {
-    records.push_back(SnapshotDeleted{.snapshot = first->id});
-    catalog_.DeleteSnapshot(*first);
-  }
-  if (!records.empty()) commits_.Persist(records, nullptr, out);
-}
-
 }  // namespace hopgap::broker

@@ -128,7 +128,7 @@ Subscription::IdState Subscription::Classify(const AckId& ack, Instant now) {
   if (delivery == nullptr) {
     if (!acked_.Contains(ack.sequence) || ended_.Contains(ack.sequence)) return IdState::kUnknown;
     const auto winner = winners_.find(ack.sequence);
-    const Generation won = winner == winners_.end() ? 1 : winner->second;
+    const Generation won = winner == winners_.end() ? 1 : winner->second.generation;
     return won == ack.generation ? IdState::kAckedByThis : IdState::kUnknown;
   }
   if (delivery->state == State::kUncommitted) return IdState::kUnknown;
@@ -146,7 +146,14 @@ void Subscription::ExtendLease(Sequence sequence, Instant now, Instant deadline)
 void Subscription::BeginAck(Sequence sequence, Instant now) {
   const absl::Status ended = leases_.End(sequence, now);
   HOPGAP_CHECK(ended.ok(), "acked what is not leased");
-  Find(sequence)->state = State::kAckPending;
+  Delivery& delivery = *Find(sequence);
+  delivery.state = State::kAckPending;
+  under_way_[sequence] = {.generation = delivery.generation, .acked = true, .kept = value.retain_acked_messages};
+}
+
+void Subscription::BeginDeadLetter(Sequence sequence) {
+  under_way_[sequence] = {
+      .generation = Find(sequence)->generation, .acked = false, .kept = value.retain_acked_messages};
 }
 
 void Subscription::AckEarly(Sequence sequence, Instant now) {
@@ -157,17 +164,21 @@ void Subscription::AckEarly(Sequence sequence, Instant now) {
 }
 
 void Subscription::Finish(Sequence sequence, Generation generation, End end, std::vector<AckedDelivery>& finished) {
-  finished.push_back({sequence, generation});
-  std::optional<Sequence> next = FinishOne(sequence, generation, end);
+  FinishFrom(sequence, {.generation = generation, .journaled = generation}, end, finished);
+}
+
+void Subscription::FinishFrom(Sequence sequence, Won won, End end, std::vector<AckedDelivery>& finished) {
+  finished.push_back({sequence, won.generation});
+  std::optional<Sequence> next = FinishOne(sequence, won, end);
   while (next) {
     const Delivery& delivery = *Find(*next);
     if (delivery.state != State::kAckedEarly) return;
     finished.push_back({*next, delivery.generation});
-    next = FinishOne(*next, delivery.generation, End::kAcked);
+    next = FinishOne(*next, {.generation = delivery.generation, .journaled = delivery.generation}, End::kAcked);
   }
 }
 
-std::optional<Sequence> Subscription::FinishOne(Sequence sequence, Generation generation, End end) {
+std::optional<Sequence> Subscription::FinishOne(Sequence sequence, Won won, End end) {
   Delivery& delivery = *Find(sequence);
   // `now` does not matter here: what is still in the table was found live.
   if (delivery.state == State::kLeased) {
@@ -175,18 +186,36 @@ std::optional<Sequence> Subscription::FinishOne(Sequence sequence, Generation ge
   }
   const bool counted = delivery.state == State::kLeased || delivery.state == State::kAckPending;
   if (counted && planted != Planted::kCreditLeakedOnAck) FreeCredit(delivery);
+  const bool keep = end != End::kTooOld && KeepsWhenFinished(sequence);
+  under_way_.erase(sequence);
   if (delivery.returned) returned_.erase(sequence);
   const std::optional<Sequence> next = ready_.Leave(sequence, delivery);
   deliveries_.Remove(sequence);
-  if (value.retain_acked_messages && end != End::kTooOld) {
+  if (keep) {
     kept_.Insert(sequence);
   } else {
     topic.log.Release(sequence);
   }
   acked_.Insert(sequence);
   if (end != End::kAcked) ended_.Insert(sequence);
-  if (generation > 1) winners_[sequence] = generation;
+  if (std::max(won.generation, won.journaled) > 1) winners_[sequence] = won;
   return next;
+}
+
+// What is on its way was decided when its record was made: a replay decides there.
+bool Subscription::KeepsWhenFinished(Sequence sequence) const {
+  const auto under_way = under_way_.find(sequence);
+  return under_way == under_way_.end() ? value.retain_acked_messages : under_way->second.kept;
+}
+
+// Of a message that is finished by something else than its ack.
+Won Subscription::WonBy(Sequence sequence) {
+  const auto under_way = under_way_.find(sequence);
+  if (under_way != under_way_.end()) {
+    return {.generation = under_way->second.generation, .journaled = under_way->second.generation};
+  }
+  const Delivery& delivery = *Find(sequence);
+  return {.generation = delivery.generation, .journaled = delivery.journaled};
 }
 
 Returned& Subscription::NoteReturn(Sequence sequence, Delivery& delivery, Instant at, LeaseEnd how) {
@@ -212,7 +241,8 @@ std::vector<AckedDelivery> Subscription::TakeAwaitingGeneration(size_t count) {
     Delivery* delivery = Find(sequence);
     if (delivery == nullptr || delivery->state != State::kAwaitsGeneration) continue;
     delivery->state = State::kCommitting;
-    taken.push_back({sequence, delivery->generation + (planted == Planted::kGenerationReused ? 0 : 1)});
+    delivery->journaled = delivery->generation + (planted == Planted::kGenerationReused ? 0 : 1);
+    taken.push_back({sequence, delivery->journaled});
   }
   committing_ += taken.size();
   return taken;
@@ -250,6 +280,7 @@ std::vector<AckedDelivery> Subscription::StartExactlyOnce() {
   std::vector<Sequence> waiting;
   deliveries_.ForEach([&](Sequence sequence, Delivery& delivery) {
     if (delivery.generation > 0) sent.push_back({sequence, delivery.generation});
+    delivery.journaled = std::max(delivery.journaled, delivery.generation);
     if (delivery.state != State::kReady) return;
     ready_.Withdraw(delivery);
     waiting.push_back(sequence);
@@ -298,23 +329,28 @@ void Subscription::ReplayAck(const AckedDelivery& delivery) {
   // A prefix of the journal may hold an ack twice only by a fault of ours; an
   // ack of what is finished changes nothing either way.
   if (planted == Planted::kAckForgottenOnReplay) return;
-  if (Find(delivery.sequence) != nullptr) FinishOne(delivery.sequence, delivery.generation, End::kAcked);
+  const Won won{.generation = delivery.generation, .journaled = delivery.generation};
+  if (Find(delivery.sequence) != nullptr) FinishOne(delivery.sequence, won, End::kAcked);
 }
 
 void Subscription::ReplayEnd(const AckedDelivery& delivery) {
-  if (Find(delivery.sequence) != nullptr) FinishOne(delivery.sequence, delivery.generation, End::kEnded);
+  const Won won{.generation = delivery.generation, .journaled = delivery.generation};
+  if (Find(delivery.sequence) != nullptr) FinishOne(delivery.sequence, won, End::kEnded);
 }
 
 void Subscription::ReplayFailures(const AckedDelivery& failed) {
   Delivery* delivery = Find(failed.sequence);
   if (delivery == nullptr) return;
   delivery->returned = true;
-  returned_[failed.sequence].failures = failed.generation;
+  Returned& returned = returned_[failed.sequence];
+  returned.failures = returned.journaled = failed.generation;
 }
 
 void Subscription::ReplayGeneration(const AckedDelivery& next) {
   if (planted == Planted::kGenerationForgottenOnReplay) return;
-  if (Delivery* delivery = Find(next.sequence)) delivery->generation = std::max(delivery->generation, next.generation);
+  Delivery* delivery = Find(next.sequence);
+  if (delivery == nullptr) return;
+  delivery->generation = delivery->journaled = std::max(delivery->generation, next.generation);
 }
 
 void Subscription::ReplayNack(const AckedDelivery& nack) {
@@ -323,7 +359,9 @@ void Subscription::ReplayNack(const AckedDelivery& nack) {
 
 void Subscription::SetValue(pubsub::Subscription updated) {
   value = std::move(updated);
-  if (!value.retain_acked_messages) ReleaseKept(std::numeric_limits<Sequence>::max());
+  if (value.retain_acked_messages) return;
+  ReleaseKept(std::numeric_limits<Sequence>::max());
+  for (auto& [sequence, end] : under_way_) end.kept = false;
 }
 
 void Subscription::ReplayUpdate(pubsub::Subscription updated) {

@@ -49,6 +49,8 @@ class Subscription : public SubscriptionState {
   // Requires: live. An extension may shorten; the deadline may be `now` at least.
   void ExtendLease(Sequence sequence, Instant now, Instant deadline);
   void BeginAck(Sequence sequence, Instant now);
+  // Its record as a dead letter is made; Finish() follows when the journal has it.
+  void BeginDeadLetter(Sequence sequence);
   // Everything of its ordering key before it is acked, or about to be.
   bool InOrder(Sequence sequence) { return ready_.IsFirst(sequence, *Find(sequence)); }
   // Standard, out of order: kept until it is in order, and sent again if one before it is.
@@ -124,12 +126,16 @@ class Subscription : public SubscriptionState {
   size_t ack_intervals() const { return acked_.intervals(); }
 
  private:
+  friend class CheckpointedSubscription;
   void JoinLine(Sequence sequence, Delivery& delivery, const pubsub::Message& message);
   void MakeReady(Sequence sequence, Delivery& delivery);
   void Reopen(Sequence sequence);
   void Sweep();
   bool ReleaseKept(Sequence before);
-  std::optional<Sequence> FinishOne(Sequence sequence, Generation generation, End end);
+  void FinishFrom(Sequence sequence, Won won, End end, std::vector<AckedDelivery>& finished);
+  std::optional<Sequence> FinishOne(Sequence sequence, Won won, End end);
+  bool KeepsWhenFinished(Sequence sequence) const;
+  Won WonBy(Sequence sequence);
   void FreeCredit(Delivery& delivery);
 };
 

@@ -25,7 +25,7 @@ bool Contains(const std::vector<SequenceRange>& ranges, Sequence sequence) {
 bool Subscription::Holds(Sequence sequence) {
   const Delivery* delivery = Find(sequence);
   if (delivery != nullptr && !Ends(delivery->state)) return true;
-  return kept_.Contains(sequence) || (delivery != nullptr && value.retain_acked_messages);
+  return kept_.Contains(sequence) || (delivery != nullptr && KeepsWhenFinished(sequence));
 }
 
 std::vector<Sequence> Subscription::Seek(const std::vector<SequenceRange>& unacked, Instant now) {
@@ -46,7 +46,7 @@ std::vector<Sequence> Subscription::Seek(const std::vector<SequenceRange>& unack
     NoteReturn(sequence, delivery, now, LeaseEnd::kSought);
     ready_.TakeBack(sequence, delivery);
   }
-  for (const auto& [sequence, end] : finished) FinishOne(sequence, Find(sequence)->generation, end);
+  for (const auto& [sequence, end] : finished) FinishOne(sequence, WonBy(sequence), end);
   Sweep();
   std::vector<Sequence> back = std::move(revoked);
   for (const SequenceRange& range : unacked) {
@@ -64,16 +64,19 @@ std::vector<Sequence> Subscription::Seek(const std::vector<SequenceRange>& unack
 // next delivery is a new generation, also after a crash.
 void Subscription::Reopen(Sequence sequence) {
   const auto winner = winners_.find(sequence);
-  Generation generation = winner == winners_.end() ? 1 : winner->second;
-  if (exactly_once() && sequence >= bound.requested()) generation = 0;
+  Won won = winner == winners_.end() ? Won{} : winner->second;
+  won.journaled = std::max<Generation>(won.journaled, 1);
+  // By what was asked for, as a replay knows that only.
+  if (value.enable_exactly_once_delivery && sequence >= bound.requested()) won = {.generation = 0, .journaled = 0};
   winners_.erase(sequence);
   acked_.Erase(sequence);
   ended_.Erase(sequence);
   if (!kept_.Erase(sequence)) topic.log.Keep(sequence);
   const pubsub::Message& message = topic.log.Find(sequence)->message;
-  Delivery& delivery = deliveries_.Put(
-      sequence,
-      Delivery{.generation = generation, .nacked = generation, .bytes = static_cast<uint32_t>(message.wire_size())});
+  Delivery& delivery = deliveries_.Put(sequence, Delivery{.generation = std::max(won.generation, won.journaled),
+                                                          .journaled = won.journaled,
+                                                          .nacked = won.journaled,
+                                                          .bytes = static_cast<uint32_t>(message.wire_size())});
   JoinLine(sequence, delivery, message);
 }
 
@@ -94,13 +97,17 @@ bool Subscription::DropBefore(Sequence before, std::vector<AckedDelivery>& finis
   std::vector<Sequence> old;
   deliveries_.VisitFrom(0, [&](Sequence sequence, Delivery& delivery) {
     if (sequence >= before) return false;
-    if (!Ends(delivery.state)) old.push_back(sequence);
+    if (!Ends(delivery.state)) {
+      old.push_back(sequence);
+    } else if (const auto end = under_way_.find(sequence); end != under_way_.end()) {
+      end->second.kept = false;
+    }
     return true;
   });
   for (Sequence sequence : old) {
     if (Find(sequence) == nullptr) continue;  // went along with one before it
     std::vector<AckedDelivery> ended;
-    Finish(sequence, Find(sequence)->generation, End::kTooOld, ended);
+    FinishFrom(sequence, WonBy(sequence), End::kTooOld, ended);
     finished.insert(finished.end(), ended.begin() + 1, ended.end());
   }
   return ReleaseKept(before) || !old.empty();

@@ -3,6 +3,7 @@
 #include <absl/container/flat_hash_map.h>
 
 #include <deque>
+#include <map>
 #include <optional>
 #include <string>
 #include <utility>
@@ -95,8 +96,8 @@ class SubscriptionState {
   IntervalSet ended_;                                 // ... without an ack
   IntervalSet kept_;                                  // ... and still held, to be sought
   absl::flat_hash_map<Sequence, Returned> returned_;  // looked up, never iterated
-  // The generation that won, where it is not 1. Looked up, never iterated.
-  absl::flat_hash_map<Sequence, Generation> winners_;
+  std::map<Sequence, Won> winners_;                   // where it is not generation 1
+  std::map<Sequence, UnderWay> under_way_;            // of those in deliveries_
 };
 
 }  // namespace hopgap::broker

@@ -3,6 +3,7 @@
 #include <cstdint>
 
 #include "broker/delays.h"
+#include "broker/journal.h"
 #include "broker/journal_record.h"
 #include "broker/sequence_window.h"
 #include "pubsub/message.h"
@@ -15,6 +16,7 @@ struct LoggedMessage {
   pubsub::Message message;
   trace::MessageKey key;  // none if the message carries no trace context
   DrawKey draw;
+  Place place{};            // where the body lies; nowhere: in memory
   uint64_t id = 0;          // message_id as a number
   uint32_t references = 0;  // subscriptions that have not finished with it, and snapshots
 };
@@ -34,9 +36,11 @@ inline trace::MessageKey KeyOf(const pubsub::Message& message) {
 // kept do, as subscriptions finish in any order.
 class TopicLog {
  public:
-  // `retained` is raised and lowered by the wire bytes kept; it outlives the log.
-  explicit TopicLog(size_t& retained) : retained_(retained) {}
-  ~TopicLog() { retained_ -= bytes_; }
+  // `retained` counts what is kept; it outlives the log.
+  explicit TopicLog(Retained& retained) : retained_(retained) {}
+  ~TopicLog() {
+    messages_.ForEach([this](Sequence, const LoggedMessage& message) { Discount(message); });
+  }
   TopicLog(const TopicLog&) = delete;
   TopicLog& operator=(const TopicLog&) = delete;
 
@@ -47,8 +51,7 @@ class TopicLog {
   Sequence Append(LoggedMessage message) {
     const Sequence sequence = next_++;
     if (message.references == 0) return sequence;
-    bytes_ += message.message.wire_size();
-    retained_ += message.message.wire_size();
+    Count(message);
     messages_.Add(sequence, std::move(message));
     return sequence;
   }
@@ -68,9 +71,36 @@ class TopicLog {
     LoggedMessage* message = messages_.Find(sequence);
     HOPGAP_CHECK(message != nullptr, "released a message that is not kept");
     if (--message->references > 0) return;
-    bytes_ -= message->message.wire_size();
-    retained_ -= message->message.wire_size();
+    Discount(*message);
     messages_.Remove(sequence);
+  }
+
+  // The body is read from the journal from now on. Nothing if it is not kept.
+  void MoveToStore(Sequence sequence, pubsub::Message stored, const Place& place) {
+    LoggedMessage* message = messages_.Find(sequence);
+    if (message == nullptr) return;
+    Discount(*message);
+    message->message = std::move(stored);
+    message->place = place;
+    Count(*message);
+  }
+
+  // Loading a checkpoint: the log goes on at `next`; one more subscription needs
+  // a message below it, whose body Fill() brings later.
+  void SkipTo(Sequence next) { next_ = next; }
+  void Expect(Sequence sequence) {
+    LoggedMessage* message = messages_.Find(sequence);
+    if (message == nullptr) message = &messages_.Put(sequence, LoggedMessage{});
+    ++message->references;
+  }
+  // Nothing if it is not kept any more.
+  void Fill(Sequence sequence, LoggedMessage filled) {
+    LoggedMessage* message = messages_.Find(sequence);
+    if (message == nullptr) return;
+    Discount(*message);
+    filled.references = message->references;
+    *message = std::move(filled);
+    Count(*message);
   }
 
   // `visit(sequence, message)` for those at or above `from`, in order, until it says false.
@@ -82,8 +112,18 @@ class TopicLog {
   size_t size() const { return messages_.size(); }
 
  private:
-  size_t& retained_;
-  size_t bytes_ = 0;
+  void Count(const LoggedMessage& message) {
+    const size_t bytes = message.message.wire_size();
+    retained_.memory += message.place.segment == 0 ? bytes : Retained::kIndexBytes;
+    if (message.place.segment != 0) retained_.stored.Add(message.place.segment, bytes);
+  }
+  void Discount(const LoggedMessage& message) {
+    const size_t bytes = message.message.wire_size();
+    retained_.memory -= message.place.segment == 0 ? bytes : Retained::kIndexBytes;
+    if (message.place.segment != 0) retained_.stored.Remove(message.place.segment, bytes);
+  }
+
+  Retained& retained_;
   Sequence next_ = 0;
   SequenceWindow<LoggedMessage> messages_;
 };

@@ -75,14 +75,14 @@ void Broker::Impl::Admin::UpdateSubscription(const pubsub::UpdateSubscriptionReq
                                                                                                  Actions& then) {
         impl.Reply(call, pubsub::Slices{pubsub::Bytes(answer)}, then);
         Subscription* owner = impl.catalog_.FindSubscription(id);
-        if (owner != nullptr) impl.OnUpdated(at, *owner, bound, then);
+        if (owner != nullptr) OnUpdated(impl, at, *owner, bound, then);
       },
       out_);
   impl_.Dispatch(now_, *subscription, out_);
 }
 
 // The journal has an update; another may be on its way.
-void Broker::Impl::OnUpdated(Instant now, Subscription& subscription, Sequence bound, Actions& out) {
+void Broker::Impl::Admin::OnUpdated(Impl& impl, Instant now, Subscription& subscription, Sequence bound, Actions& out) {
   if (subscription.exactly_once()) {
     subscription.OnBoundDurable(bound);
     if (!subscription.value.enable_exactly_once_delivery) subscription.StopExactlyOnce();
@@ -90,9 +90,9 @@ void Broker::Impl::OnUpdated(Instant now, Subscription& subscription, Sequence b
   for (const auto& stream : subscription.streams.all()) {
     stream->owes_response |= stream->told_exactly_once != subscription.exactly_once();
   }
-  Advance(now, subscription);
-  Dispatch(now, subscription, out);
-  FlushAll(subscription, out);
+  impl.Advance(now, subscription);
+  impl.Dispatch(now, subscription, out);
+  impl.FlushAll(subscription, out);
 }
 
 void Broker::Impl::Admin::DetachSubscription(const std::string& name) {

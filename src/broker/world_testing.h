@@ -88,6 +88,13 @@ class World {
   void Cancel(CallId call);
   absl::StatusOr<uint64_t> Admin(const AdminRequest& request);
   void Stop();
+  // Anything else of the broker, and what follows from it.
+  template <typename Task>
+  void Do(Task task) {
+    Actions out;
+    task(broker, out);
+    Perform(out);
+  }
   // Time: wakes the broker at each of its deadlines on the way.
   void AdvanceTo(Instant then);
   void Advance(Duration length) { AdvanceTo(now + length); }

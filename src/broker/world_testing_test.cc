@@ -214,7 +214,7 @@ void World::Replay(const std::vector<pubsub::Bytes>& journal, size_t count) {
     const absl::Status status = broker.Replay(journal[i]);
     ASSERT_TRUE(status.ok()) << "record " << i << ": " << status;
   }
-  broker.ReplayDone(now);
+  ASSERT_TRUE(broker.ReplayDone(now).ok());
   Tick();
 }
 

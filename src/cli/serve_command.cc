@@ -14,6 +14,7 @@
 #include "base/text.h"
 #include "cli/broker_spans.h"
 #include "cli/commands.h"
+#include "cli/data_directory.h"
 #include "cli/exit_codes.h"
 #include "cli/loopback.h"
 #include "cli/setup.h"
@@ -35,6 +36,8 @@ struct ServeOptions {
   uint64_t delay_seed = kBuiltinSeed;
   std::string seed;
   std::string tls_cert, tls_key, client_ca, auth_token_file;
+  std::string data;     // empty: in memory
+  bool memory = false;  // says what is the default
   bool insecure = false;
   bool admin = false;
   bool test_clock = false;
@@ -110,7 +113,8 @@ void PrintStarted(const ServeOptions& options, const server::GrpcServer& server)
   } else {
     std::printf("  gRPC over TLS; for hopgap: --target tls:%s --ca-file FILE\n", server.target().c_str());
   }
-  std::printf("  in memory; stop with Ctrl-C; added delays: %s\n", options.profile.c_str());
+  const std::string where = options.data.empty() ? "in memory" : StrCat("data in ", options.data);
+  std::printf("  %s; stop with Ctrl-C; added delays: %s\n", where.c_str(), options.profile.c_str());
   std::fflush(stdout);
 }
 
@@ -167,8 +171,17 @@ int ServeCommand(const ServeOptions& options) {
   if (absl::Status status = AddSecurity(options, server_options); !status.ok()) {
     return Fail(kBadConfiguration, MessageOf(status));
   }
+  std::unique_ptr<store::DiskJournal> disk;
+  if (!options.data.empty()) {
+    absl::StatusOr<std::unique_ptr<store::DiskJournal>> opened =
+        OpenData(options.data, server_options.broker.ack_id_key);
+    if (!opened.ok()) return Fail(kBadConfiguration, MessageOf(opened.status()));
+    disk = *std::move(opened);
+    server_options.broker.ack_id_key = disk->key();
+  }
   loop::Timer timer;
-  store::MemoryJournal journal;
+  store::MemoryJournal memory;
+  broker::Journal& journal = disk ? static_cast<broker::Journal&>(*disk) : memory;
   absl::StatusOr<std::unique_ptr<BrokerSpans>> spans = BrokerSpans::FromEnvironment(server_options.broker.anchor);
   if (!spans.ok()) return Fail(kBadConfiguration, MessageOf(spans.status()));
   absl::StatusOr<std::unique_ptr<server::GrpcServer>> server =
@@ -179,6 +192,11 @@ int ServeCommand(const ServeOptions& options) {
   WaitForStopSignal();
   (*spans)->Stop();
   (*server)->Stop();
+  if (disk) {
+    const std::string text = DescribeJournal(disk->figures(), (*server)->counters());
+    std::fprintf(stderr, "hopgap: %s\n", text.c_str());
+    disk->Close();
+  }
   return kOk;
 }
 
@@ -192,6 +210,11 @@ void AddServe(CLI::App& app, Commands& commands) {
   command
       ->add_option("--host", options->host, "address to listen on; beyond loopback callers must be asked who they are")
       ->capture_default_str();
+  auto* data = command->add_option("--data", options->data,
+                                   "directory to keep everything in, made if it is not there: what was answered "
+                                   "survives a crash (docs/reliability.md)");
+  command->add_flag("--memory", options->memory, "keep everything in memory, and forget it at the end (the default)")
+      ->excludes(data);
   command->add_option("--profile", options->profile, "delays to add for every project: none, cloud-replay, or a FILE")
       ->capture_default_str();
   command->add_option("--response-policy", options->policy, "eager or gated")

@@ -27,7 +27,7 @@ struct GroupPlan {
   std::vector<std::string> kinds;
 };
 
-std::vector<GroupPlan> Plan(const RunOptions& options) {
+std::vector<GroupPlan> PlansOf(const RunOptions& options) {
   const Duration half_slot = lab::Schedule(options.millihertz, 2).period() / 2;
   const bool service = options.remote && options.remote->service();
   std::vector<GroupPlan> groups = {
@@ -158,7 +158,7 @@ absl::StatusOr<Setup> MakeSetup(const RunOptions& options) {
   absl::StatusOr<broker::Profile> profile = LoadProfile(options.profile);
   if (!profile.ok()) return profile.status();
   Setup setup;
-  const std::vector<GroupPlan> plans = Plan(options);
+  const std::vector<GroupPlan> plans = PlansOf(options);
   for (size_t i = 0; i < plans.size(); ++i) {
     setup.lab.groups.push_back({plans[i].name, plans[i].project, plans[i].offset});
     if (absl::Status status = AddArms(options, plans[i], static_cast<int>(i), setup.lab); !status.ok()) return status;

@@ -95,8 +95,7 @@ absl::StatusOr<VirtualChain> ChainOf(const Sweep& sweep, const report::SweepCell
   chain.arm = *std::move(arm);
   chain.profile = sweep.profile;
   if (cell.modack) {
-    absl::StatusOr<broker::QuantileTable> table =
-        broker::QuantileTable::Make({{.fraction = 0, .delay = *cell.modack}});
+    absl::StatusOr<broker::QuantileTable> table = broker::QuantileTable::Make({{.fraction = 0, .delay = *cell.modack}});
     if (!table.ok()) return table.status();
     chain.profile.exactly_once[static_cast<size_t>(broker::Leg::kModack)] = *std::move(table);
   }

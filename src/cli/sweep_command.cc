@@ -223,8 +223,9 @@ void AddSweep(CLI::App& app, Commands& commands) {
   command->add_option("--client", flags->clients, "client models, a list")->capture_default_str();
   command->add_option("--response-policy", flags->policies, "eager, gated or both; for exactly-once arms")
       ->capture_default_str();
-  command->add_option("--modack", flags->modacks,
-                      "delays, a list: each instead of the profile's for exactly-once modacks (default: the profile's)");
+  command->add_option(
+      "--modack", flags->modacks,
+      "delays, a list: each instead of the profile's for exactly-once modacks (default: the profile's)");
   command->add_option("--profile", flags->profile, "delays the broker adds: cloud-replay, none, or a FILE")
       ->capture_default_str();
   command->add_option("--hops", flags->hops, "workers in a chain")->check(CLI::Range(1, 20))->capture_default_str();

@@ -165,7 +165,8 @@ int AnswerWhatIf(const std::vector<std::string>& paths, std::optional<int> strea
   const absl::StatusOr<Fitted> fitted = FitProfile(*run, flags.group, report::FitOptions::Part::kAll, "fitted", name);
   if (!fitted.ok()) return Fail(kBadConfiguration, MessageOf(fitted.status()));
   if (streams && *streams > static_cast<int>(kWhatIfStreamsMax)) {
-    return Fail(kBadConfiguration, StrCat("--streams ", *streams, ": at most ", kWhatIfStreamsMax, " can be simulated"));
+    return Fail(kBadConfiguration,
+                StrCat("--streams ", *streams, ": at most ", kWhatIfStreamsMax, " can be simulated"));
   }
   const auto now = streams ? std::optional(static_cast<uint32_t>(*streams)) : std::nullopt;
   const absl::StatusOr<Plan> plan = PlanOf(*run, flags.group, now);

@@ -87,9 +87,9 @@ std::string RenderSweep(const SweepPlan& plan, std::span<const SweepCell> cells)
   out += " rate/s str arm         client  policy modack      n p50                     p95\n";
   for (const SweepCell& cell : cells) {
     out += PadLeft(RateText(cell.rate_per_second), 7) + PadLeft(std::to_string(cell.streams), 4) + " " +
-           PadRight(cell.arm, 12) + PadRight(cell.client, 8) + PadRight(cell.policy, 6) +
-           PadLeft(ModackText(cell), 7) + PadLeft(std::to_string(cell.messages), 7) + " " +
-           PadRight(MedianText(cell), 20) + PadLeft(TailText(cell), 7);
+           PadRight(cell.arm, 12) + PadRight(cell.client, 8) + PadRight(cell.policy, 6) + PadLeft(ModackText(cell), 7) +
+           PadLeft(std::to_string(cell.messages), 7) + " " + PadRight(MedianText(cell), 20) +
+           PadLeft(TailText(cell), 7);
     while (out.back() == ' ') out.pop_back();
     out += "\n";
   }
@@ -113,12 +113,13 @@ std::string SweepCsv(std::span<const SweepCell> cells) {
     const auto value = [&](const std::optional<stats::Estimate>& estimate) {
       return shown && estimate && estimate->supported ? std::optional(estimate->value) : std::nullopt;
     };
-    out += StrCat(RateText(cell.rate_per_second), ",", cell.streams, ",", cell.arm, ",", cell.client, ",", cell.policy, ",",
-                  CsvMs(cell.modack ? std::optional(cell.modack->count()) : std::nullopt), ",", cell.messages, ",", cell.handled, ",", CsvMs(value(cell.p50)), ",",
-                  CsvMs(shown && cell.p50 ? cell.p50->low : std::nullopt), ",",
-                  CsvMs(shown && cell.p50 ? cell.p50->high : std::nullopt), ",", CsvMs(value(cell.p95)), ",",
-                  cell.saturated_at ? absl::StrFormat("%.4g", *cell.saturated_at) : "", ",",
-                  absl::StrFormat("%.4f", cell.messages_per_response), "\n");
+    out +=
+        StrCat(RateText(cell.rate_per_second), ",", cell.streams, ",", cell.arm, ",", cell.client, ",", cell.policy,
+               ",", CsvMs(cell.modack ? std::optional(cell.modack->count()) : std::nullopt), ",", cell.messages, ",",
+               cell.handled, ",", CsvMs(value(cell.p50)), ",", CsvMs(shown && cell.p50 ? cell.p50->low : std::nullopt),
+               ",", CsvMs(shown && cell.p50 ? cell.p50->high : std::nullopt), ",", CsvMs(value(cell.p95)), ",",
+               cell.saturated_at ? absl::StrFormat("%.4g", *cell.saturated_at) : "", ",",
+               absl::StrFormat("%.4f", cell.messages_per_response), "\n");
   }
   return out;
 }

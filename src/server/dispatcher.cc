@@ -42,8 +42,12 @@ absl::Status Dispatcher::Replay(const std::vector<pubsub::Bytes>& records) {
       status = broker_.Replay(record);
       if (!status.ok()) return;
     }
-    broker_.ReplayDone(Now());
-    Rearm();
+    status = journal_.Replay([this](const broker::StoredRecord& record, const broker::FindBody& find) {
+      return broker_.Replay(record, find);
+    });
+    if (!status.ok()) return;
+    status = broker_.ReplayDone(Now());
+    if (status.ok()) Rearm();
   });
   return status;
 }
@@ -151,13 +155,21 @@ void Dispatcher::Persist(Action& action) {
   }
   if (action.awaited) awaited_ = action.token;
   journal_.Append(action.token, std::move(action.records), action.awaited,
-                  [this](broker::PersistToken token) { strand_.Post([this, token] { Persisted(token); }); });
+                  [this](broker::PersistToken token, std::vector<broker::StoredRecord> stored) {
+                    strand_.Post([this, token, stored = std::move(stored)] { Persisted(token, stored); });
+                  });
 }
 
-void Dispatcher::Persisted(broker::PersistToken token) {
+void Dispatcher::Persisted(broker::PersistToken token, const std::vector<broker::StoredRecord>& stored) {
   Actions actions;
   persisted_ = std::max(persisted_, token);
+  broker_.OnStored(stored);
   broker_.OnPersisted(Now(), token, actions);
+  if (!broker_.checkpointing() && !broker_stopped_) {
+    if (auto plan = journal_.NextCheckpoint(broker_.live_bytes())) {
+      broker_.StartCheckpoint(*std::move(plan), actions);
+    }
+  }
   Perform(actions);
   if (!advances_.empty()) ContinueAdvance();
   std::lock_guard lock(persists_mu_);

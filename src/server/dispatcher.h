@@ -107,7 +107,7 @@ class Dispatcher final : public CallOwner, public LocalCalls, private Dispatcher
   void WriteHeld(Instant due_until);
   void WriteHeldOf(uint64_t id);
   void Persist(broker::Action& action);
-  void Persisted(broker::PersistToken token);
+  void Persisted(broker::PersistToken token, const std::vector<broker::StoredRecord>& stored);
   void OnTimer(Instant armed_for);
   void Rearm();
   Call* FindStream(uint64_t id);

@@ -75,6 +75,7 @@ void Dispatcher::ReadUnary(const CallRef& call, pubsub::Bytes message) {
   const bool taken = strand_.TryPost([this, call, method, read, request = *std::move(request)]() mutable {
     open_.emplace(call->id(), Open{call, false});
     Actions actions;
+    broker_.SetPublishRoom(journal_.PublishRoom());
     broker_.OnCall(Now(), CallId{call->id()}, method, std::move(request), actions, read);
     Perform(actions);
   });

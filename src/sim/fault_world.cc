@@ -288,7 +288,9 @@ void World::Start() {
     const absl::Status replayed = broker_->Replay(record);
     if (!replayed.ok()) checkers_.Break(now_, "restart", StrCat("replay: ", MessageOf(replayed)));
   }
-  broker_->ReplayDone(now_);
+  if (const absl::Status done = broker_->ReplayDone(now_); !done.ok()) {
+    checkers_.Break(now_, "restart", StrCat("replay: ", MessageOf(done)));
+  }
   Wake();
 }
 

@@ -3,12 +3,12 @@
 namespace hopgap::store {
 
 void MemoryJournal::Append(broker::PersistToken token, std::vector<pubsub::Slices> records, bool /*awaited*/,
-                           std::function<void(broker::PersistToken)> done) {
+                           Done done) {
   ++groups_;
   if (keep_ == Keep::kRecords) {
     for (const pubsub::Slices& record : records) records_.emplace_back(pubsub::Join(record));
   }
-  done(token);
+  done(token, {});
 }
 
 }  // namespace hopgap::store

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <functional>
 #include <vector>
 
 #include "broker/journal.h"
@@ -18,8 +17,7 @@ class MemoryJournal final : public broker::Journal {
   enum class Keep { kNothing, kRecords };
   explicit MemoryJournal(Keep keep = Keep::kNothing) : keep_(keep) {}
 
-  void Append(broker::PersistToken token, std::vector<pubsub::Slices> records, bool awaited,
-              std::function<void(broker::PersistToken)> done) override;
+  void Append(broker::PersistToken token, std::vector<pubsub::Slices> records, bool awaited, Done done) override;
 
   // What was kept, each record joined to one piece.
   const std::vector<pubsub::Bytes>& records() const { return records_; }

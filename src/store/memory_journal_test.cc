@@ -20,7 +20,7 @@ std::vector<pubsub::Slices> Group(const std::vector<std::string>& records) {
 TEST(MemoryJournalTest, AGroupIsDoneWhenItIsGivenWhetherAwaitedOrNot) {
   MemoryJournal journal;
   std::vector<broker::PersistToken> done;
-  const auto note = [&](broker::PersistToken token) { done.push_back(token); };
+  const auto note = [&](broker::PersistToken token, const auto&) { done.push_back(token); };
   journal.Append(1, Group({"ab"}), true, note);
   EXPECT_THAT(done, ElementsAre(1));
   journal.Append(2, Group({"cd", "ef"}), false, note);
@@ -31,8 +31,8 @@ TEST(MemoryJournalTest, AGroupIsDoneWhenItIsGivenWhetherAwaitedOrNot) {
 
 TEST(MemoryJournalTest, OnRequestItKeepsRecordsInOrderEachInOnePiece) {
   MemoryJournal journal(MemoryJournal::Keep::kRecords);
-  journal.Append(1, Group({"ab", "cd"}), true, [](broker::PersistToken) {});
-  journal.Append(2, Group({"ef"}), true, [](broker::PersistToken) {});
+  journal.Append(1, Group({"ab", "cd"}), true, [](broker::PersistToken, const auto&) {});
+  journal.Append(2, Group({"ef"}), true, [](broker::PersistToken, const auto&) {});
   std::vector<std::string> kept;
   for (const pubsub::Bytes& record : journal.records()) kept.emplace_back(record.view());
   EXPECT_THAT(kept, ElementsAre("ab", "cd", "ef"));

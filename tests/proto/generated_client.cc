@@ -16,12 +16,12 @@ constexpr int kMessageBytesMax = 20 << 20;
 }  // namespace
 
 void KeepingJournal::Append(broker::PersistToken token, std::vector<pubsub::Slices> records, bool /*awaited*/,
-                            std::function<void(broker::PersistToken)> done) {
+                            Done done) {
   {
     const std::lock_guard lock(mu_);
     for (const pubsub::Slices& record : records) records_.emplace_back(pubsub::Join(record));
   }
-  done(token);
+  done(token, {});
 }
 
 std::vector<pubsub::Bytes> KeepingJournal::records() const {

@@ -27,8 +27,7 @@ namespace wire = google::pubsub::v1;
 // Keeps what the broker writes, so that a test can start another from it.
 class KeepingJournal final : public broker::Journal {
  public:
-  void Append(broker::PersistToken token, std::vector<pubsub::Slices> records, bool awaited,
-              std::function<void(broker::PersistToken)> done) override;
+  void Append(broker::PersistToken token, std::vector<pubsub::Slices> records, bool awaited, Done done) override;
   std::vector<pubsub::Bytes> records() const;
 
  private:
