@@ -44,17 +44,21 @@ double SpreadOf(const broker::QuantileTable& table) {
 Duration MillisLong(double ms) { return Duration{static_cast<int64_t>(ms * 1e6)}; }
 
 // What a message waits, per hop, for a stream whose client waits for the receipt
-// modack of the message before. Eager: each stream a queue of its own (Kingman;
-// arrivals as spread as the hop before makes them, taken as Poisson). Gated: the
-// messages gather, so it is the rest of a round trip, when all streams are busy.
+// modack of the message before. Eager: each stream a queue of its own that gets
+// every so-many-th message (Kraemer and Langenbach-Belz; evenly sent, and as
+// spread as one modack makes them). Gated: the messages gather, so it is the rest
+// of a round trip, when all streams are busy.
 Duration StreamWaitByHand(const VirtualChain& chain, Duration modack, uint32_t streams) {
   const double round_trip = ToMillis(modack);
   const double load = static_cast<double>(chain.millihertz) / 1e6 * round_trip / streams;  // of one stream
   const double spread = SpreadOf(chain.profile.Table(true, broker::Leg::kModack));
-  const double rest = round_trip * (1 + spread) / 2;
-  if (chain.gated) return MillisLong(std::pow(std::min(load, 1.0), streams) * rest / streams);
+  if (chain.gated) return MillisLong(std::pow(std::min(load, 1.0), streams) * round_trip * (1 + spread) / 2 / streams);
   if (load >= 1) return Duration{0};  // it has no end: the capacity says so
-  return MillisLong(load / (1 - load) * rest);
+  const double arrivals = std::min(1.0, 2 * spread * load * load);  // two arrivals' spread, of a stream's period
+  const double sum = arrivals + spread;
+  if (sum == 0) return Duration{0};
+  const double even = std::exp(-2 * (1 - load) * (1 - arrivals) * (1 - arrivals) / (3 * load * sum));
+  return MillisLong(load / (1 - load) * round_trip * sum / 2 * even);
 }
 
 struct Planned {
