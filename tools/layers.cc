@@ -45,6 +45,7 @@ constexpr Rule kRules[] = {
     {"CLI/", "cli live", "the command line belongs to cli and live"},
     {"spdlog/", "cli live", "logging belongs to cli and live"},
     {"fmt/", "cli live", "logging belongs to cli and live"},
+    {"nmmintrin.h", "store", "the processor's own CRC32C belongs to the journal's frames"},
     {"thread", kAdapters, "threads belong to the adapters"},
     {"stop_token", kAdapters, "threads belong to the adapters"},
     {"mutex", kAdapters, "locks belong to the adapters"},

@@ -12,6 +12,7 @@
 
 #include "base/draw.h"
 #include "base/time.h"
+#include "broker/action.h"
 #include "broker/admin_requests.h"
 #include "broker/delays.h"
 #include "broker/journal.h"
@@ -22,32 +23,9 @@
 
 namespace hopgap::broker {
 
-enum class CallId : uint64_t {};    // a unary call in flight, named by the adapter, never reused
-enum class StreamId : uint64_t {};  // an open StreamingPull, likewise
-
 // When a stream may be given its next response under exactly-once (design,
 // "Response policy").
 enum class ResponsePolicy : uint8_t { kEager, kGated };
-
-// What the adapter has to do, in order. A call that was cancelled gets no reply.
-struct Action {
-  enum class Kind : uint8_t {
-    kReply,        // finish `call` with `status`, `details` (google.rpc.Status bytes) or `payload`
-    kWrite,        // write `payload` to `stream`; answer with OnWriteDone() when the transport took it
-    kCloseStream,  // finish `stream` with `status`; never comes while a write is in flight
-    kPersist,      // append `records`; answer with OnPersisted(token) when they are durable
-  };
-  Kind kind = Kind::kReply;
-  CallId call{};
-  StreamId stream{};
-  absl::Status status{};
-  std::string details{};
-  pubsub::Slices payload{};
-  PersistToken token = 0;
-  bool awaited = false;
-  std::vector<pubsub::Slices> records{};
-};
-using Actions = std::vector<Action>;
 
 // Counters that are promises made visible (`journal waits on the modack path`).
 struct Counters {

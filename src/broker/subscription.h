@@ -23,13 +23,11 @@ class Subscription : public SubscriptionState {
   void MakeDeliverable(Sequence sequence, Delivery& delivery, Instant now, Instant due);
   // Moves what is due by `now` out of the added delays.
   void ReleaseDelayed(Instant now);
-  // Ends leases that expired by `now`, in the order of their deadlines; the
-  // caller makes the messages deliverable again.
+  // Ends leases that expired by `now`, by deadline; the caller makes the messages deliverable again.
   std::vector<LeaseTable::Expired> TakeExpired(Instant now);
   // Ends a lease (nack), or forgets an ack that was early. Same duty.
   void EndLease(Sequence sequence);
-  // Of a message whose lease ended: those of its key that were sent after it.
-  // Their leases are to be ended too.
+  // Of a message whose lease ended: those of its key that were sent after it. End their leases too.
   std::vector<Sequence> TakeBack(Sequence sequence) {
     if (planted == Planted::kOrderLostOnReturn) return {};
     return ready_.TakeBack(sequence, *Find(sequence));

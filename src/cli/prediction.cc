@@ -53,7 +53,7 @@ Duration StreamWaitByHand(const VirtualChain& chain, Duration modack, uint32_t s
   const double load = static_cast<double>(chain.millihertz) / 1e6 * round_trip / streams;  // of one stream
   const double spread = SpreadOf(chain.profile.Table(true, broker::Leg::kModack));
   if (chain.gated) return MillisLong(std::pow(std::min(load, 1.0), streams) * round_trip * (1 + spread) / 2 / streams);
-  if (load >= 1) return Duration{0};  // it has no end: the capacity says so
+  if (load >= 1) return Duration{0};                                // it has no end: the capacity says so
   const double arrivals = std::min(1.0, 2 * spread * load * load);  // two arrivals' spread, of a stream's period
   const double sum = arrivals + spread;
   if (sum == 0) return Duration{0};
