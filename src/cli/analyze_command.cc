@@ -52,7 +52,7 @@ absl::StatusOr<std::string> ReadText(const std::string& path) {
 
 // Spans of one message may stand on any line: nothing is folded before the end.
 // RPC spans (internal, with links) root traces of their own and are no part of a path.
-absl::StatusOr<Traces> ReadTraces(const std::string& path, uint64_t& count) {
+absl::StatusOr<Traces> ReadTraces(const std::string& path, bool& whole) {
   Traces traces;
   absl::StatusOr<formats::OtlpFileSummary> read = formats::ReadOtlpFile(path, [&](std::vector<trace::Span>& spans) {
     for (trace::Span& span : spans) {
@@ -63,7 +63,7 @@ absl::StatusOr<Traces> ReadTraces(const std::string& path, uint64_t& count) {
     return absl::OkStatus();
   });
   if (!read.ok()) return read.status();
-  count = read->spans;
+  whole = read->warnings.empty();
   for (const std::string& warning : read->warnings) std::fprintf(stderr, "hopgap: %s\n", warning.c_str());
   return traces;
 }
@@ -81,6 +81,15 @@ void AddPaths(const Traces& traces, report::Run& run) {
     std::sort(arm.paths.begin(), arm.paths.end(),
               [](const trace::Path& a, const trace::Path& b) { return a.slot < b.slot; });
   }
+}
+
+// Of a run that wrote the spans of all its messages; a sample's share is not known exactly.
+uint64_t LackingPaths(const report::Run& run) {
+  if (run.configuration.spans_of < run.configuration.spans_total) return 0;
+  uint64_t lacking = 0;
+  for (const report::ArmRun& arm : run.arms)
+    lacking += arm.completed - std::min<uint64_t>(arm.completed, arm.paths.size());
+  return lacking;
 }
 
 int Print(report::Run run, const AnalyzeOptions& options) {
@@ -149,11 +158,19 @@ int AnalyzeFolder(const std::string& path, const AnalyzeOptions& options) {
     return Fail(kBadConfiguration,
                 StrCat(path, ": this run wrote no spans (--spans none); its result is in summary.json"));
   }
-  uint64_t spans = 0;
-  absl::StatusOr<Traces> traces = ReadTraces(spans_file, spans);
+  bool whole = true;
+  absl::StatusOr<Traces> traces = ReadTraces(spans_file, whole);
   if (!traces.ok()) return Fail(kBadConfiguration, MessageOf(traces.status()));
   AddPaths(*traces, *run);
-  return Print(*std::move(run), options);
+  if (const uint64_t lacking = LackingPaths(*run); lacking > 0) {
+    whole = false;
+    std::fprintf(
+        stderr,
+        "hopgap: %s: the spans of %llu messages that this run completed are not there; the figures are of the rest\n",
+        spans_file.c_str(), static_cast<unsigned long long>(lacking));
+  }
+  const int code = Print(*std::move(run), options);
+  return code == kOk && !whole ? kPartial : code;
 }
 
 std::string NameOf(const std::vector<std::string>& paths) {

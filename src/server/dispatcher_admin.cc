@@ -46,12 +46,17 @@ absl::StatusOr<Dispatcher::Clock> Dispatcher::AdvanceClock(Duration length) {
   if (!options_.test_clock) {
     return absl::FailedPreconditionError("the broker's clock is the machine's: start it with --test-clock");
   }
+  constexpr Duration kAheadMax = std::chrono::hours{24 * 365 * 100};  // wall time ends in 2262
   const auto answer = std::make_shared<std::promise<absl::Status>>();
   std::future<absl::Status> answered = answer->get_future();
-  strand_.Post([this, length, answer] {
+  strand_.Post([this, length, answer, kAheadMax] {
     if (broker_stopped_) return answer->set_value(absl::UnavailableError("The server is stopping."));
     // Behind those that are not there yet, so that each goes its whole length.
     const int64_t from = advances_.empty() ? ahead_ns_.load() : advances_.back().ahead_ns;
+    if (length > kAheadMax - Duration{from}) {
+      return answer->set_value(absl::OutOfRangeError(
+          "seconds: the broker's clock would be more than 100 years ahead of the machine's; start the broker again"));
+    }
     advances_.push_back({from + length.count(), answer});
     if (advances_.size() == 1) ContinueAdvance();
   });

@@ -1,6 +1,6 @@
 // hopgap: where the milliseconds go between Pub/Sub hops.
-#include <CLI/CLI.hpp>
 #include <algorithm>
+#include <cstdio>
 #include <cstdlib>
 
 #include "base/text.h"
@@ -51,4 +51,12 @@ int Main(int argc, char** argv) {
 }  // namespace
 }  // namespace hopgap::cli
 
-int main(int argc, char** argv) { return hopgap::cli::Main(argc, argv); }
+int main(int argc, char** argv) {
+  const int code = hopgap::cli::Main(argc, argv);
+  // A full disk or a closed pipe behind standard output: half a document must not look whole.
+  if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return code;
+  return code != hopgap::cli::kOk
+             ? code
+             : hopgap::cli::Fail(hopgap::cli::kOutputUnwritable,
+                                 "standard output could not be written; make room, or send it elsewhere");
+}
