@@ -15,11 +15,8 @@ void Put(CheckpointWriter::Records& out, T record) {
 void PutSet(const Subscription& subscription, SequenceSet::Which which, CheckpointWriter::Records& out) {
   const std::vector<SequenceRange> ranges = CheckpointedSubscription::SetOf(subscription, which);
   if (ranges.empty() && which != SequenceSet::Which::kFinished) return;
-  SequenceSet record{.subscription = subscription.id,
-                     .which = which,
-                     .from = subscription.first,
-                     .to = subscription.topic.log.next(),
-                     .ranges = {}};
+  SequenceSet record{
+      .subscription = subscription.id, .which = which, .from = 0, .to = subscription.topic.log.next(), .ranges = {}};
   for (const SequenceRange& range : ranges) {
     if (record.ranges.size() == CheckpointWriter::kRangesPerRecord) {
       SequenceSet part = record;
@@ -144,8 +141,8 @@ bool CheckpointWriter::NextDeliveries(Records& out) {
     cursor_ = {.index = cursor_.index + 1, .sequence = 0};
     return true;
   }
-  const Sequence from = std::max(cursor_.sequence, subscription->first);
-  DeliveryStates record = CheckpointedSubscription::StatesFrom(*subscription, from, end, messages_per_slice_);
+  DeliveryStates record =
+      CheckpointedSubscription::StatesFrom(*subscription, cursor_.sequence, end, messages_per_slice_);
   cursor_.sequence = record.to;
   if (record.from < record.to) Put(out, std::move(record));
   return true;

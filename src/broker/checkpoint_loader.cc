@@ -102,8 +102,7 @@ absl::Status CheckpointLoader::Load(SnapshotPart record) {
 
 absl::Status CheckpointLoader::Load(const SequenceSet& record) {
   Subscription* subscription = catalog_.FindSubscription(record.subscription);
-  if (subscription == nullptr || subscription->value.detached || record.from < subscription->first ||
-      record.to > subscription->topic.log.next()) {
+  if (subscription == nullptr || subscription->value.detached || record.to > subscription->topic.log.next()) {
     return Bad("the messages of subscription", record.subscription);
   }
   if (record.which == SequenceSet::Which::kFinished) return LoadFinished(*subscription, record);
@@ -120,6 +119,7 @@ absl::Status CheckpointLoader::Load(const SequenceSet& record) {
 
 // What is not finished is there.
 absl::Status CheckpointLoader::LoadFinished(Subscription& subscription, const SequenceSet& record) {
+  if (record.from == 0) CheckpointedSubscription::ForgetFinished(subscription);
   Sequence at = record.from;
   const auto expect_until = [&](Sequence end) {
     for (; at < end; ++at) {

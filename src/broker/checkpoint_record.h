@@ -45,9 +45,9 @@ struct SnapshotPart {
   pubsub::Snapshot value;
 };
 // Of the sequences in [from, to) of a subscription, those in `ranges` are what
-// `which` says and the others are not. Of kFinished the first record begins at
-// the subscription's first sequence, each at the end of the one before, and the
-// last ends at the topic's next; a detached subscription has none.
+// `which` says and the others are not. Of kFinished the first record begins at 0
+// (a seek brings also what was published before the subscription), each at the end
+// of the one before, and the last ends at the topic's next; a detached one has none.
 struct SequenceSet {
   enum class Which : uint8_t {
     kFinished,

@@ -20,6 +20,8 @@ class CheckpointedSubscription {
   static DeliveryStates StatesFrom(Subscription& subscription, Sequence from, Sequence end, size_t count);
 
   // ---- loading ----
+  // A new one has finished with all before its first message; a seek may have brought those.
+  static void ForgetFinished(Subscription& s) { s.acked_ = IntervalSet(); }
   // [range), above all of that set so far. kKept: its bodies come later.
   static void AddTo(Subscription& subscription, SequenceSet::Which which, const SequenceRange& range);
   static bool IsFinished(const Subscription& s, Sequence sequence) { return s.acked_.Contains(sequence); }

@@ -24,7 +24,10 @@ pubsub::Filter Read(std::string_view text) {
 Subscription::Subscription(Incarnation incarnation, pubsub::Subscription resource, Topic& its_topic, Sequence from,
                            Sequence send_bound, Duration lease_ceiling)
     : SubscriptionState(incarnation, std::move(resource), Read(resource.filter), its_topic, from, send_bound,
-                        lease_ceiling) {}
+                        lease_ceiling) {
+  // What was there before it is finished with, until a seek brings it.
+  if (from > 0) acked_.Append(0, from);
+}
 
 void Subscription::Append(Sequence sequence, const pubsub::Message& message) {
   Delivery& delivery = deliveries_.Add(sequence, Delivery{.bytes = static_cast<uint32_t>(message.wire_size())});
