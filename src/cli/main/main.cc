@@ -1,4 +1,5 @@
 // hopgap: where the milliseconds go between Pub/Sub hops.
+#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
