@@ -54,7 +54,7 @@ function(hopgap_module name)
     target_link_libraries(${name}_test PRIVATE hopgap_${name} ${test_deps} ${ARG_TEST_LIBS})
     hopgap_gtest(${name}_test)
     add_test(NAME ${name} COMMAND ${name}_test --gtest_brief=1)
-    set_tests_properties(${name} PROPERTIES LABELS unit TIMEOUT 120)
+    set_tests_properties(${name} PROPERTIES LABELS unit TIMEOUT 300)  # the broker under ASan takes one
   endif()
 endfunction()
 
