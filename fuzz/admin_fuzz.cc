@@ -1,9 +1,19 @@
 // The admin API's calls: what comes in is "METHOD PATH\nBODY".
 #include <cstddef>
 #include <cstdint>
+#include <string>
 #include <string_view>
+#include <vector>
 
 #include "formats/admin_json.h"
+#include "fuzz/fuzz.h"
+
+std::vector<std::string> hopgap::fuzz::Seeds() {
+  return {
+      "GET /admin/v1/projects/p/subscriptions/s:leases\n", "POST /admin/v1/clock:advance\n{\"seconds\": 61}",
+      "POST /admin/v1/projects/p/subscriptions/s:failNext\n{\"call\": \"ack\", \"kind\": \"transient\", \"times\": 2}",
+      "POST /admin/v1/projects/p/subscriptions/s:pauseStreams\n{\"seconds\": 5}"};
+}
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const std::string_view text(reinterpret_cast<const char*>(data), size);

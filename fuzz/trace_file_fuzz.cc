@@ -10,12 +10,27 @@
 #include "formats/analysis_json.h"
 #include "formats/summary_json.h"
 #include "formats/trace_file.h"
+#include "fuzz/fuzz.h"
 #include "report/foreign.h"
 #include "report/from_spans.h"
 #include "report/summary.h"
 #include "report/text.h"
 #include "report/trace_text.h"
 #include "trace/trace_set.h"
+
+std::vector<std::string> hopgap::fuzz::Seeds() {
+  return {
+      R"({"resourceSpans":[{"scopeSpans":[{"spans":[{"traceId":"0102030405060708090a0b0c0d0e0f10",
+"spanId":"0102030405060708","name":"t create","kind":4,"startTimeUnixNano":"1581452772000000321",
+"endTimeUnixNano":"1581452772000000421","attributes":[{"key":"messaging.system","value":{"stringValue":"gcp_pubsub"}}]}]}]}]})",
+      R"([{"traceId":"0102030405060708090a0b0c0d0e0f10","id":"0102030405060708","name":"s subscribe","timestamp":1,
+"duration":5,"kind":"CONSUMER","localEndpoint":{"serviceName":"w"},"tags":{"a":"b"}}])",
+      R"({"data":[{"traceID":"0102","spans":[{"traceID":"0102","spanID":"03","operationName":"s process","references":[],
+"startTime":1,"duration":2,"tags":[{"key":"k","type":"int64","value":2}],"processID":"p1"}],
+"processes":{"p1":{"serviceName":"w"}}}]})",
+      R"({"traces":[{"projectId":"p","traceId":"0102030405060708090a0b0c0d0e0f10","spans":[{"spanId":"5",
+"name":"t create","startTime":"2026-05-07T10:00:00.1Z","endTime":"2026-05-07T10:00:00Z","labels":{"a":"b"}}]}]})"};
+}
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace hopgap;
