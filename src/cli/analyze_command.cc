@@ -1,13 +1,9 @@
 #include <CLI/CLI.hpp>
 
-#include <algorithm>
 #include <cstdio>
 #include <filesystem>
-#include <fstream>
-#include <map>
 #include <memory>
 #include <optional>
-#include <sstream>
 #include <system_error>
 #include <utility>
 
@@ -16,14 +12,12 @@
 #include "cli/commands.h"
 #include "cli/exit_codes.h"
 #include "cli/foreign_traces.h"
+#include "cli/loaded_run.h"
 #include "cli/present.h"
 #include "cli/setup.h"
 #include "cli/what_if.h"
-#include "formats/otlp_json.h"
 #include "formats/run_folder.h"
-#include "formats/run_json.h"
 #include "report/how_to.h"
-#include "trace/build.h"
 
 namespace hopgap::cli {
 namespace {
@@ -37,60 +31,6 @@ struct AnalyzeOptions {
   CloudTraceFlags cloud_trace;
   WhatIfFlags what_if;
 };
-
-using TraceId = std::pair<uint64_t, uint64_t>;
-using Traces = std::map<TraceId, std::vector<trace::Span>>;
-
-absl::StatusOr<std::string> ReadText(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  if (!file)
-    return absl::NotFoundError(StrCat(path, ": cannot be read; is this a folder that hopgap run or collect wrote?"));
-  std::ostringstream text;
-  text << file.rdbuf();
-  return text.str();
-}
-
-// Spans of one message may stand on any line: nothing is folded before the end.
-// RPC spans (internal, with links) root traces of their own and are no part of a path.
-absl::StatusOr<Traces> ReadTraces(const std::string& path, bool& whole) {
-  Traces traces;
-  absl::StatusOr<formats::OtlpFileSummary> read = formats::ReadOtlpFile(path, [&](std::vector<trace::Span>& spans) {
-    for (trace::Span& span : spans) {
-      if (span.parent == 0 && span.kind == trace::SpanKind::kInternal && !span.links.empty()) continue;
-      std::vector<trace::Span>& trace = traces[{span.trace_hi, span.trace_lo}];
-      trace.push_back(std::move(span));
-    }
-    return absl::OkStatus();
-  });
-  if (!read.ok()) return read.status();
-  whole = read->warnings.empty();
-  for (const std::string& warning : read->warnings) std::fprintf(stderr, "hopgap: %s\n", warning.c_str());
-  return traces;
-}
-
-void AddPaths(const Traces& traces, report::Run& run) {
-  std::map<std::string, report::ArmRun*> arms;
-  for (report::ArmRun& arm : run.arms) arms[arm.name] = &arm;
-  for (const auto& [id, spans] : traces) {
-    for (trace::Path& path : trace::BuildPaths(spans, run.configuration.hops)) {
-      const auto arm = arms.find(path.arm);
-      if (arm != arms.end()) arm->second->paths.push_back(std::move(path));
-    }
-  }
-  for (report::ArmRun& arm : run.arms) {
-    std::sort(arm.paths.begin(), arm.paths.end(),
-              [](const trace::Path& a, const trace::Path& b) { return a.slot < b.slot; });
-  }
-}
-
-// Of a run that wrote the spans of all its messages; a sample's share is not known exactly.
-uint64_t LackingPaths(const report::Run& run) {
-  if (run.configuration.spans_of < run.configuration.spans_total) return 0;
-  uint64_t lacking = 0;
-  for (const report::ArmRun& arm : run.arms)
-    lacking += arm.completed - std::min<uint64_t>(arm.completed, arm.paths.size());
-  return lacking;
-}
 
 int Print(report::Run run, const AnalyzeOptions& options) {
   if (!options.thresholds.empty()) run.configuration.thresholds = options.thresholds;
@@ -142,12 +82,9 @@ absl::Status CheckRunFlags(const AnalyzeOptions& options) {
 }
 
 int AnalyzeFolder(const std::string& path, const AnalyzeOptions& options) {
-  const std::string run_file = StrCat(path, "/run.json"), spans_file = StrCat(path, "/", formats::kSpansFile);
-  absl::StatusOr<std::string> text = ReadText(run_file);
-  if (!text.ok()) return Fail(kBadConfiguration, MessageOf(text.status()));
-  absl::StatusOr<report::Run> run = formats::ReadRunJson(*text, run_file);
+  absl::StatusOr<report::Run> run = ReadPlannedRun(path);
   if (!run.ok()) return Fail(kBadConfiguration, MessageOf(run.status()));
-  if (run->spans_only) return AnalyzeSpans({spans_file}, path, options, run->spans_only);
+  if (run->spans_only) return AnalyzeSpans({StrCat(path, "/", formats::kSpansFile)}, path, options, run->spans_only);
   if (absl::Status status = CheckRunFlags(options); !status.ok()) {
     return Fail(kBadConfiguration, MessageOf(status));
   }
@@ -158,24 +95,10 @@ int AnalyzeFolder(const std::string& path, const AnalyzeOptions& options) {
     return Fail(kBadConfiguration,
                 StrCat(path, ": this run wrote no spans (--spans none); its result is in summary.json"));
   }
-  bool whole = true;
-  absl::StatusOr<Traces> traces = ReadTraces(spans_file, whole);
-  if (!traces.ok()) return Fail(kBadConfiguration, MessageOf(traces.status()));
-  AddPaths(*traces, *run);
-  if (const uint64_t lacking = LackingPaths(*run); lacking > 0) {
-    whole = false;
-    std::fprintf(
-        stderr,
-        "hopgap: %s: the spans of %llu messages that this run completed are not there; the figures are of the rest\n",
-        spans_file.c_str(), static_cast<unsigned long long>(lacking));
-  }
+  const absl::StatusOr<bool> whole = AddPathsOf(path, *run);
+  if (!whole.ok()) return Fail(kBadConfiguration, MessageOf(whole.status()));
   const int code = Print(*std::move(run), options);
-  return code == kOk && !whole ? kPartial : code;
-}
-
-std::string NameOf(const std::vector<std::string>& paths) {
-  if (paths.size() == 1) return paths[0] == "-" ? "standard input" : paths[0];
-  return StrCat(paths[0], " and ", paths.size() - 1, " more");
+  return code == kOk && !*whole ? kPartial : code;
 }
 
 int AnalyzeCommand(AnalyzeOptions options) {
@@ -200,7 +123,7 @@ int AnalyzeCommand(AnalyzeOptions options) {
   if (options.paths.size() == 1 && std::filesystem::exists(options.paths[0] + "/run.json", ignored)) {
     return AnalyzeFolder(options.paths[0], options);
   }
-  return AnalyzeSpans(options.paths, NameOf(options.paths), options, std::nullopt);
+  return AnalyzeSpans(options.paths, NameOfRun(options.paths), options, std::nullopt);
 }
 
 }  // namespace

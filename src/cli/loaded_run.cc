@@ -3,13 +3,12 @@
 #include <algorithm>
 #include <cstdio>
 #include <filesystem>
-#include <fstream>
 #include <map>
-#include <sstream>
 #include <system_error>
 #include <utility>
 
 #include "base/text.h"
+#include "cli/run_files.h"
 #include "formats/otlp_json.h"
 #include "formats/run_folder.h"
 #include "formats/run_json.h"
@@ -21,20 +20,7 @@
 namespace hopgap::cli {
 namespace {
 
-using SpansByTrace = std::map<std::pair<uint64_t, uint64_t>, std::vector<trace::Span>>;
-
-absl::StatusOr<uint64_t> ReadSpansOf(const std::string& path, SpansByTrace& traces) {
-  absl::StatusOr<formats::OtlpFileSummary> read = formats::ReadOtlpFile(path, [&](std::vector<trace::Span>& spans) {
-    for (trace::Span& span : spans) {
-      if (span.parent == 0 && span.kind == trace::SpanKind::kInternal && !span.links.empty()) continue;
-      traces[{span.trace_hi, span.trace_lo}].push_back(std::move(span));
-    }
-    return absl::OkStatus();
-  });
-  if (!read.ok()) return read.status();
-  for (const std::string& warning : read->warnings) std::fprintf(stderr, "hopgap: %s\n", warning.c_str());
-  return read->spans;
-}
+std::string SpansFileOf(const std::string& folder) { return StrCat(folder, "/", formats::kSpansFile); }
 
 // Spans of any form that `analyze` reads, joined as it joins them.
 absl::StatusOr<report::Run> LoadSpans(const std::vector<std::string>& paths, const std::string& name) {
@@ -59,37 +45,74 @@ absl::StatusOr<report::Run> LoadSpans(const std::vector<std::string>& paths, con
 }
 
 absl::StatusOr<report::Run> LoadFolder(const std::string& folder) {
-  const std::string run_file = folder + "/run.json", spans_file = StrCat(folder, "/", formats::kSpansFile);
-  std::ifstream file(run_file, std::ios::binary);
-  std::ostringstream text;
-  if (!file || !(text << file.rdbuf())) return absl::NotFoundError(StrCat(run_file, ": cannot be read"));
-  absl::StatusOr<report::Run> run = formats::ReadRunJson(text.str(), run_file);
+  absl::StatusOr<report::Run> run = ReadPlannedRun(folder);
   if (!run.ok()) return run.status();
-  if (run->spans_only) return LoadSpans({spans_file}, folder);
+  if (run->spans_only) return LoadSpans({SpansFileOf(folder)}, folder);
   if (run->configuration.spans_of == 0) {
     return absl::InvalidArgumentError(
         StrCat(folder, ": this run wrote no spans (--spans none), and its delays are read from them"));
   }
-  SpansByTrace traces;
-  if (absl::StatusOr<uint64_t> read = ReadSpansOf(spans_file, traces); !read.ok()) return read.status();
-  std::map<std::string, report::ArmRun*> arms;
-  for (report::ArmRun& arm : run->arms) arms[arm.name] = &arm;
-  for (const auto& [id, spans] : traces) {
-    for (trace::Path& path : trace::BuildPaths(spans, run->configuration.hops)) {
-      if (const auto arm = arms.find(path.arm); arm != arms.end()) arm->second->paths.push_back(std::move(path));
-    }
-  }
-  for (report::ArmRun& arm : run->arms) {
-    std::sort(arm.paths.begin(), arm.paths.end(),
-              [](const trace::Path& a, const trace::Path& b) { return a.slot < b.slot; });
-  }
+  if (const absl::StatusOr<bool> whole = AddPathsOf(folder, *run); !whole.ok()) return whole.status();
   return run;
+}
+
+// Of a run that wrote the spans of all its messages; a sample's share is not known exactly.
+uint64_t LackingPaths(const report::Run& run) {
+  if (run.configuration.spans_of < run.configuration.spans_total) return 0;
+  uint64_t lacking = 0;
+  for (const report::ArmRun& arm : run.arms)
+    lacking += arm.completed - std::min<uint64_t>(arm.completed, arm.paths.size());
+  return lacking;
 }
 
 }  // namespace
 
+absl::StatusOr<report::Run> ReadPlannedRun(const std::string& folder) {
+  const std::string file = folder + "/run.json";
+  absl::StatusOr<std::string> text = ReadWhole(file);
+  if (!text.ok()) {
+    return absl::NotFoundError(StrCat(MessageOf(text.status()), "; is '", folder, "' a folder that hopgap wrote?"));
+  }
+  return formats::ReadRunJson(*text, file);
+}
+
+absl::StatusOr<bool> AddPathsOf(const std::string& folder, report::Run& run) {
+  // Spans of one message may stand on any line: nothing is folded before the end.
+  std::map<std::pair<uint64_t, uint64_t>, std::vector<trace::Span>> traces;
+  const std::string file = SpansFileOf(folder);
+  absl::StatusOr<formats::OtlpFileSummary> read = formats::ReadOtlpFile(file, [&](std::vector<trace::Span>& spans) {
+    for (trace::Span& span : spans) {
+      // RPC spans (internal, with links) root traces of their own and are no part of a path.
+      if (span.parent == 0 && span.kind == trace::SpanKind::kInternal && !span.links.empty()) continue;
+      traces[{span.trace_hi, span.trace_lo}].push_back(std::move(span));
+    }
+    return absl::OkStatus();
+  });
+  if (!read.ok()) return read.status();
+  for (const std::string& warning : read->warnings) std::fprintf(stderr, "hopgap: %s\n", warning.c_str());
+  std::map<std::string, report::ArmRun*> arms;
+  for (report::ArmRun& arm : run.arms) arms[arm.name] = &arm;
+  for (const auto& [id, spans] : traces) {
+    for (trace::Path& path : trace::BuildPaths(spans, run.configuration.hops)) {
+      if (const auto arm = arms.find(path.arm); arm != arms.end()) arm->second->paths.push_back(std::move(path));
+    }
+  }
+  for (report::ArmRun& arm : run.arms) {
+    std::sort(arm.paths.begin(), arm.paths.end(),
+              [](const trace::Path& a, const trace::Path& b) { return a.slot < b.slot; });
+  }
+  const uint64_t lacking = LackingPaths(run);
+  if (lacking > 0) {
+    const std::string text = StrCat(file, ": the spans of ", lacking,
+                                    " messages that this run completed are not there; the figures are of the rest");
+    std::fprintf(stderr, "hopgap: %s\n", text.c_str());
+  }
+  return lacking == 0 && read->warnings.empty();
+}
+
 std::string NameOfRun(const std::vector<std::string>& paths) {
-  return paths.size() == 1 ? paths[0] : StrCat(paths[0], " and ", paths.size() - 1, " more");
+  if (paths.size() == 1) return paths[0] == "-" ? "standard input" : paths[0];
+  return StrCat(paths[0], " and ", paths.size() - 1, " more");
 }
 
 absl::StatusOr<report::Run> LoadRun(const std::vector<std::string>& paths) {
