@@ -28,14 +28,7 @@ class SequenceWindow {
       chunks_.push_back(nullptr);
       DropEmpty(chunks_.size() < 2 ? 0 : chunks_.size() - 2);
     }
-    std::unique_ptr<Chunk>& chunk = chunks_[number - first_chunk_];
-    if (!chunk) chunk = std::make_unique<Chunk>();
-    std::optional<T>& slot = chunk->slots[sequence % kChunk];
-    HOPGAP_CHECK(!slot, "sequence added twice");
-    slot.emplace(std::move(value));
-    ++chunk->count;
-    ++size_;
-    return *slot;
+    return Fill(sequence, std::move(value));
   }
 
   // Anywhere, for what is rebuilt in no order. Requires: it is not there.
@@ -44,14 +37,7 @@ class SequenceWindow {
     if (chunks_.empty()) first_chunk_ = number;
     for (; number < first_chunk_; --first_chunk_) chunks_.push_front(nullptr);
     while (first_chunk_ + chunks_.size() <= number) chunks_.push_back(nullptr);
-    std::unique_ptr<Chunk>& chunk = chunks_[number - first_chunk_];
-    if (!chunk) chunk = std::make_unique<Chunk>();
-    std::optional<T>& slot = chunk->slots[sequence % kChunk];
-    HOPGAP_CHECK(!slot, "sequence added twice");
-    slot.emplace(std::move(value));
-    ++chunk->count;
-    ++size_;
-    return *slot;
+    return Fill(sequence, std::move(value));
   }
 
   T* Find(uint64_t sequence) {
@@ -106,6 +92,18 @@ class SequenceWindow {
     std::array<std::optional<T>, kChunk> slots;
     size_t count = 0;
   };
+
+  // Requires: there is a place for its chunk.
+  T& Fill(uint64_t sequence, T value) {
+    std::unique_ptr<Chunk>& chunk = chunks_[sequence / kChunk - first_chunk_];
+    if (!chunk) chunk = std::make_unique<Chunk>();
+    std::optional<T>& slot = chunk->slots[sequence % kChunk];
+    HOPGAP_CHECK(!slot, "sequence added twice");
+    slot.emplace(std::move(value));
+    ++chunk->count;
+    ++size_;
+    return *slot;
+  }
 
   void DropEmpty(size_t index) {
     if (index < chunks_.size() && chunks_[index] && chunks_[index]->count == 0) chunks_[index].reset();

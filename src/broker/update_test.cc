@@ -43,15 +43,8 @@ class UpdateTest : public ::testing::Test {
   std::map<std::string, std::string> Codes(CallId call) {
     return pubsub::DecodeErrorMetadata(world->Await(call).details);
   }
-  // The broker as a crash after the first `count` records leaves it.
-  void CrashAfter(std::vector<pubsub::Bytes> journal, size_t count) {
-    auto after = std::make_unique<World>();
-    after->now = world->now;
-    after->Replay(journal, count);
-    journal.resize(count);
-    after->records.insert(after->records.begin(), journal.begin(), journal.end());
-    after->durable_records += count;
-    world = std::move(after);
+  void CrashAfter(const std::vector<pubsub::Bytes>& journal, size_t count) {
+    world = AfterCrash(*world, journal, count);
   }
 
   std::unique_ptr<World> world = std::make_unique<World>();

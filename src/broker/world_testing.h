@@ -142,6 +142,10 @@ class World {
   PersistToken last_token_ = 0;
 };
 
+// The world as a crash of `before`'s broker leaves it, at the same instant, with
+// the first `count` records of `journal`.
+std::unique_ptr<World> AfterCrash(const World& before, const std::vector<pubsub::Bytes>& journal, size_t count);
+
 std::vector<std::string> DataOf(const std::vector<pubsub::ReceivedMessage>& messages);
 std::vector<std::string> AckIdsOf(const std::vector<pubsub::ReceivedMessage>& messages);
 

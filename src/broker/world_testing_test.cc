@@ -274,6 +274,15 @@ void World::OnPersist(Action& action, Actions& out) {
   }
 }
 
+std::unique_ptr<World> AfterCrash(const World& before, const std::vector<pubsub::Bytes>& journal, size_t count) {
+  auto after = std::make_unique<World>();
+  after->now = before.now;
+  after->Replay(journal, count);
+  after->records.insert(after->records.begin(), journal.begin(), journal.begin() + static_cast<std::ptrdiff_t>(count));
+  after->durable_records += count;
+  return after;
+}
+
 std::vector<std::string> DataOf(const std::vector<pubsub::ReceivedMessage>& messages) {
   std::vector<std::string> data;
   for (const pubsub::ReceivedMessage& message : messages) data.emplace_back(message.message.data());
