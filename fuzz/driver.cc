@@ -6,6 +6,8 @@
 // The same seed gives the same inputs. The input being tried is written to
 // fuzz-input in the working directory first, so that a crash leaves it there:
 // give it as FILE to see the crash again.
+#include <sys/resource.h>
+
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
@@ -28,6 +30,16 @@ constexpr size_t kBytesMax = 1 << 16;
 void Try(const std::string& input, bool keep) {
   if (keep) std::ofstream(kInputFile, std::ios::binary) << input;
   LLVMFuzzerTestOneInput(reinterpret_cast<const uint8_t*>(input.data()), input.size());
+}
+
+// An input that makes the target take memory without end is a finding, and not
+// the end of everything else on the machine. The sanitizers need far more.
+void LimitMemory() {
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+  constexpr rlim_t kBytes = rlim_t{2} << 30;
+  const rlimit limit{.rlim_cur = kBytes, .rlim_max = kBytes};
+  setrlimit(RLIMIT_DATA, &limit);
+#endif
 }
 
 class Changer {
@@ -103,4 +115,7 @@ int Run(int argc, char** argv) {
 }  // namespace
 }  // namespace hopgap::fuzz
 
-int main(int argc, char** argv) { return hopgap::fuzz::Run(argc, argv); }
+int main(int argc, char** argv) {
+  hopgap::fuzz::LimitMemory();
+  return hopgap::fuzz::Run(argc, argv);
+}

@@ -3,10 +3,12 @@
 #include <absl/strings/escaping.h>
 #include <google/protobuf/util/message_differencer.h>
 #include <google/pubsub/v1/pubsub.pb.h>
+#include <yaml-cpp/eventhandler.h>
 
 #include <algorithm>
 #include <array>
 #include <memory>
+#include <sstream>
 #include <utility>
 
 #include "base/text.h"
@@ -190,6 +192,29 @@ absl::Status Reader::ReadMessage(const YAML::Node& node, SeedMessage message) {
   return absl::OkStatus();
 }
 
+// Takes no notice of what is in a document.
+class Ignore final : public YAML::EventHandler {
+ public:
+  void OnDocumentStart(const YAML::Mark&) override {}
+  void OnDocumentEnd() override {}
+  void OnNull(const YAML::Mark&, YAML::anchor_t) override {}
+  void OnAlias(const YAML::Mark&, YAML::anchor_t) override {}
+  void OnScalar(const YAML::Mark&, const std::string&, YAML::anchor_t, const std::string&) override {}
+  void OnSequenceStart(const YAML::Mark&, const std::string&, YAML::anchor_t, YAML::EmitterStyle::value) override {}
+  void OnSequenceEnd() override {}
+  void OnMapStart(const YAML::Mark&, const std::string&, YAML::anchor_t, YAML::EmitterStyle::value) override {}
+  void OnMapEnd() override {}
+};
+
+// Not by YAML::LoadAll: it makes documents without end of a text that begins
+// with a comma.
+bool IsOneDocument(const std::string& text) {
+  std::istringstream stream(text);
+  YAML::Parser parser(stream);
+  Ignore ignore;
+  return parser.HandleNextDocument(ignore) && !parser.HandleNextDocument(ignore);
+}
+
 }  // namespace
 
 std::string SeedResource::wire() const {
@@ -205,10 +230,14 @@ absl::StatusOr<Seed> ParseSeed(std::string_view text) {
     return absl::InvalidArgumentError(
         StrCat("the seed is ", text.size(), " bytes: at most ", kSeedBytesMax, ". Publish large backlogs instead"));
   }
+  // Names and labels of the wire are UTF-8; the parser would take anything.
+  if (const std::string good = Utf8(text); good != text) {
+    const auto bad = std::mismatch(text.begin(), text.end(), good.begin(), good.end()).first;
+    return SeedValues::Error(1 + static_cast<int>(std::count(text.begin(), bad, '\n')), "", "is not UTF-8");
+  }
   try {
-    const std::vector<YAML::Node> documents = YAML::LoadAll(std::string(text));
-    if (documents.size() != 1) return SeedValues::Error(1, "", "a seed is one YAML document");
-    return Reader().Read(documents.front());
+    if (!IsOneDocument(std::string(text))) return SeedValues::Error(1, "", "a seed is one YAML document");
+    return Reader().Read(YAML::Load(std::string(text)));
   } catch (const YAML::Exception& error) {
     return SeedValues::Error(error.mark.line + 1, "", Utf8(error.msg));
   }

@@ -181,5 +181,18 @@ TEST(SeedFileTest, AnExistingResourceIsComparedFieldByField) {
   EXPECT_FALSE(has("expiration_policy: {}"));
 }
 
+TEST(SeedFileTest, BytesThatAreNoTextAreRefusedWithTheirLine) {
+  const auto seed = ParseSeed("projects:\n  p:\n    topics: {to\xe2\x5f: {}}\n");
+  EXPECT_EQ(seed.status().code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(std::string(seed.status().message()), "line 3: is not UTF-8");
+}
+
+TEST(SeedFileTest, OneDocumentAndNoTextWithoutEnd) {
+  for (const char* text : {",projects: {}", "projects: {}\n---\nprojects: {}\n", ""}) {
+    const auto seed = ParseSeed(text);
+    EXPECT_EQ(seed.status().code(), absl::StatusCode::kInvalidArgument) << text;
+  }
+}
+
 }  // namespace
 }  // namespace hopgap::formats
