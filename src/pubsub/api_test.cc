@@ -148,9 +148,16 @@ TEST(RequestTest, Seek) {
   const auto name = Decoded<SeekRequest>(Method::kSeek, "12 00 1a 00");
   EXPECT_EQ(std::get<std::string>(name.target), "");
   EXPECT_EQ(Text(Encode(name)), Wire("1a 00"));
-  // The year 9999: seeking there is the documented way to drop a backlog.
+  EXPECT_TRUE(DecodeRequest(Method::kSeek, Bytes(Wire("12 07 08 ff 82 d1 ff af 07"))).ok()) << "its last second";
+  // Far beyond WallTime, short of the year 9999: seeking there is the documented way to drop a backlog.
   const auto last = Decoded<SeekRequest>(Method::kSeek, "12 06 08 ff 82 f4 f2 3a");
   EXPECT_GT(std::get<WallTime>(last.target), WallTime{std::chrono::hours{24 * 365 * 200}});
+  // A moment later no Timestamp goes on; nor does it begin before the year 1.
+  for (const char* never : {"12 07 08 80 83 d1 ff af 07", "12 0a 08 80 80 80 80 80 80 80 80 40",
+                            "12 0b 08 ff 91 b8 c3 98 fe ff ff ff 01"}) {
+    const auto refused = DecodeRequest(Method::kSeek, Bytes(Wire(never)));
+    EXPECT_EQ(refused.status().code(), absl::StatusCode::kInvalidArgument) << never;
+  }
   EXPECT_EQ(DecodeRequest(Method::kSeek, Bytes(Wire("12 02 10 ff ff ff ff ff ff ff ff ff 01"))).status().code(),
             absl::StatusCode::kInvalidArgument);
 }

@@ -51,7 +51,8 @@ absl::Status ReadTimestamp(std::string_view type, std::string_view name, const W
   if (out) parts = ToTimeParts(*out);
   if (!ReadTimeParts(field.bytes, parts)) return Malformed(type, name);
   out = ToNearestWallTime(parts);
-  return out ? absl::OkStatus() : Malformed(type, StrCat(name, " is no timestamp"));
+  return out ? absl::OkStatus()
+             : Malformed(type, StrCat(name, " is no timestamp (years 1 to 9999, nanos 0 to 999999999)"));
 }
 
 void WriteText(std::string& out, uint32_t number, std::string_view value) {

@@ -38,7 +38,9 @@ std::optional<WallTime> ToWallTime(const TimeParts& parts) {
 }
 
 std::optional<WallTime> ToNearestWallTime(const TimeParts& parts) {
+  constexpr int64_t kYear1 = -62'135'596'800, kYear10000 = 253'402'300'800;
   if (parts.nanos < 0 || parts.nanos >= kNanosPerSecond) return std::nullopt;
+  if (parts.seconds < kYear1 || parts.seconds >= kYear10000) return std::nullopt;
   if (parts.seconds < -kSecondsMax) return WallTime::min();
   if (parts.seconds > kSecondsMax) return WallTime::max();
   return ToWallTime(parts);

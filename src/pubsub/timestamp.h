@@ -27,7 +27,7 @@ std::string EncodeTimeParts(const TimeParts& parts);
 // nullopt if `parts` is no valid Timestamp or outside a WallTime's range.
 std::optional<WallTime> ToWallTime(const TimeParts& parts);
 // The same with the nearest end of the range for what is outside it; nullopt
-// only for nanos that no Timestamp has.
+// only for what no Timestamp is: nanos of no second, years outside 1 to 9999.
 std::optional<WallTime> ToNearestWallTime(const TimeParts& parts);
 // nullopt if `parts` is no valid Duration (both parts have one sign) or does not
 // fit ours.
