@@ -17,16 +17,23 @@ bool HealthWatches::Written(const CallRef& call) {
   const auto found = open_.find(call->id());
   if (found == open_.end()) return false;
   found->second.writing = false;
+  if (stopped_) End(found->second);
   return true;
 }
 
 void HealthWatches::Stop() {
   stopped_ = true;
+  // What is still being written is ended when it is: the client may have read it already.
   for (auto& [id, watch] : open_) {
-    if (watch.call->finished()) continue;
-    if (!watch.writing) watch.call->Write(EncodeHealthResponse(HealthStatus::kNotServing));
-    watch.call->Finish(absl::UnavailableError("The server is stopping."), {});
+    if (!watch.writing) End(watch);
   }
+}
+
+void HealthWatches::End(Watch& watch) {
+  if (watch.call->finished()) return;
+  watch.writing = true;
+  watch.call->Write(EncodeHealthResponse(HealthStatus::kNotServing));
+  watch.call->Finish(absl::UnavailableError("The server is stopping."), {});
 }
 
 }  // namespace hopgap::server

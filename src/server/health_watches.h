@@ -27,6 +27,8 @@ class HealthWatches {
     CallRef call;
     bool writing = true;
   };
+  static void End(Watch& watch);
+
   std::map<uint64_t, Watch> open_;
   bool stopped_ = false;
 };
