@@ -26,9 +26,5 @@ need_packages() {
     </dev/null >"$root/build/log/packages" 2>&1 || { tail -n 5 "$root/build/log/packages" >&2; die "installing failed"; }
 }
 
-# Sets k6 to the program of HOPGAP_K6, or the one that is installed. We do not fetch it: it is under the AGPL, so whoever
-# wants it takes it themselves.
-find_k6() {
-  k6=$(realpath -e "${HOPGAP_K6:-$(command -v k6 || echo k6)}" 2>/dev/null) ||
-    die "no k6 on this machine: install it, or set HOPGAP_K6 to its program (checked with 1.8.1)"
-}
+# Sets k6 to the program to use.
+find_k6() { k6=$("$root/deploy/check/k6_program") || exit 1; }
