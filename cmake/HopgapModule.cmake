@@ -65,7 +65,7 @@ function(hopgap_module name)
     target_include_directories(hopgap_${name} PUBLIC ${CMAKE_SOURCE_DIR}/src)
     target_link_libraries(hopgap_${name} PUBLIC ${deps} ${ARG_LIBS})
     hopgap_headers(${name} "${ARG_HEADERS}")
-    hopgap_unity(hopgap_${name} 8)
+    hopgap_unity(hopgap_${name} 16)
   else()
     add_library(hopgap_${name} INTERFACE)
     target_include_directories(hopgap_${name} INTERFACE ${CMAKE_SOURCE_DIR}/src)
@@ -103,11 +103,11 @@ endfunction()
 
 # hopgap_gtest(name_test): what every GoogleTest program of ours is. Half of a
 # clean build is tests: they are not optimised, and share the compiled headers
-# that most of them begin with. FILES: how many are one unit, 4 unless told.
+# that most of them begin with. FILES: how many are one unit, 8 unless told.
 function(hopgap_gtest target)
   cmake_parse_arguments(ARG "" "FILES" "" ${ARGN})
   if(NOT ARG_FILES)
-    set(ARG_FILES 4)
+    set(ARG_FILES 8)
   endif()
   if(NOT TARGET hopgap_test_headers)
     file(WRITE ${CMAKE_BINARY_DIR}/test_headers.cc "")

@@ -12,7 +12,7 @@ namespace {
 
 // What the library sets on every publish itself.
 constexpr std::string_view kLibraryPrefix = "googclient_";
-constexpr std::string_view kTraceLabel = "worker trace";
+constexpr std::string_view kWorkerTraceLabel = "worker trace";
 
 }  // namespace
 
@@ -189,7 +189,7 @@ void Worker::PublishOn(Instant now, uint64_t delivery, uint64_t publish, Command
   }
   trace::MessageKey key = received.key;
   if (key.trace_hi == 0 && key.trace_lo == 0) {  // its publisher does not trace: the trace begins here
-    key.trace_hi = Mix(options_.subscriber.seed, HashName(kTraceLabel), received.delivery_key);
+    key.trace_hi = Mix(options_.subscriber.seed, HashName(kWorkerTraceLabel), received.delivery_key);
     key.trace_lo = Mix(key.trace_hi, publish);
   }
   call.parent = trace::SpanId(trace::SpanRole::kProcess, received.key, received.delivery_key);

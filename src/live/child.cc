@@ -18,7 +18,7 @@
 namespace hopgap::live {
 namespace {
 
-constexpr Duration kPoll{std::chrono::milliseconds{5}};
+constexpr Duration kChildPoll{std::chrono::milliseconds{5}};
 constexpr int kNotFound = 127;  // as shells say it
 
 std::vector<std::string> EnvironmentOf(const std::map<std::string, std::string>& more) {
@@ -109,7 +109,7 @@ const std::optional<std::string>& Child::Poll() {
 bool Child::Wait(Instant give_up) {
   while (!Poll()) {
     if (SteadyNow() >= give_up) return false;
-    std::this_thread::sleep_for(kPoll);
+    std::this_thread::sleep_for(kChildPoll);
   }
   return true;
 }

@@ -17,7 +17,7 @@ namespace {
 
 using Verdict = Finding::Verdict;
 
-constexpr Duration kReachable{std::chrono::seconds{10}};
+constexpr Duration kDoctorPatience{std::chrono::seconds{10}};
 constexpr Duration kDelivered{std::chrono::seconds{20}};
 constexpr int kRoundTrips = 9;
 constexpr int kAckSeconds = 60;
@@ -101,7 +101,7 @@ class Examination {
   bool Connection() {
     connection_ = remote_.Connect(target_);
     const Instant start = SteadyNow();
-    if (const absl::Status status = connection_->WaitReady(kReachable); !status.ok()) {
+    if (const absl::Status status = connection_->WaitReady(kDoctorPatience); !status.ok()) {
       findings_.push_back(Failed("target", status));
       return false;
     }
@@ -177,7 +177,7 @@ class Examination {
     pubsub::PublishRequest request;
     request.topic = topic;
     request.messages.push_back(pubsub::Message::Make("doctor", {}));
-    return connection_->CallAndWait(pubsub::Method::kPublish, pubsub::Encode(request), kReachable).status();
+    return connection_->CallAndWait(pubsub::Method::kPublish, pubsub::Encode(request), kDoctorPatience).status();
   }
 
   remote::Target target_;

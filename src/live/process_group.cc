@@ -11,7 +11,7 @@
 namespace hopgap::live {
 namespace {
 
-constexpr Duration kPoll{std::chrono::milliseconds{20}};
+constexpr Duration kGroupPoll{std::chrono::milliseconds{20}};
 
 std::string FirstLine(const std::string& path) {
   std::ifstream file(path);
@@ -55,7 +55,7 @@ absl::Status ProcessGroup::WaitReady(Instant give_up, const std::function<bool()
       if (silent || !FirstLine(running.member.ready_file).empty()) break;
       if (stop()) return absl::CancelledError("asked to end");
       if (SteadyNow() >= give_up) return problem("was not ready in time");
-      std::this_thread::sleep_for(kPoll);
+      std::this_thread::sleep_for(kGroupPoll);
     }
   }
   return absl::OkStatus();

@@ -9,7 +9,7 @@
 namespace hopgap::live {
 namespace {
 
-constexpr Duration kPoll{std::chrono::milliseconds{5}};
+constexpr Duration kStationPoll{std::chrono::milliseconds{5}};
 
 // RPC numbers name RPC spans, whose ids other processes must not give too.
 uint64_t FirstRpc() {
@@ -50,7 +50,7 @@ void Station::Start(lab::Logic& logic) {
 bool Station::Stop(Instant give_up) {
   if (logic_ == nullptr) return true;
   driver_->Run([this](Instant now, lab::Commands& out) { logic_->Stop(now, out); });
-  while (!driver_->stopped() && SteadyNow() < give_up) std::this_thread::sleep_for(kPoll);
+  while (!driver_->stopped() && SteadyNow() < give_up) std::this_thread::sleep_for(kStationPoll);
   const bool stopped = driver_->stopped();
   if (spans_) spans_->Stop();
   remote_.Shutdown();

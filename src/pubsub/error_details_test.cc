@@ -13,14 +13,14 @@ using ::testing::IsEmpty;
 using ::testing::Pair;
 
 // Status{3, "bad", [Any{url, ErrorInfo{reason, domain, {a: PERM}}}]}
-const std::string kGolden = Wire(
+const std::string kGoldenDetails = Wire(
     "08 03 12 03 'bad' 1a 73"
     "0a 28 'type.googleapis.com/google.rpc.ErrorInfo' 12 47"
     "0a 1a 'EXACTLY_ONCE_ACKID_FAILURE' 12 15 'pubsub.googleapis.com'"
     "1a 12 0a 01 'a' 12 0d 'TRANSIENT_ABC'");
 
 TEST(ErrorDetailsTest, EncodesTheTrailerTheLibrariesRead) {
-  EXPECT_EQ(EncodeAckFailures(absl::InvalidArgumentError("bad"), {{"a", "TRANSIENT_ABC"}}), kGolden);
+  EXPECT_EQ(EncodeAckFailures(absl::InvalidArgumentError("bad"), {{"a", "TRANSIENT_ABC"}}), kGoldenDetails);
 }
 
 TEST(ErrorDetailsTest, MetadataGoesThereAndBack) {
@@ -35,21 +35,21 @@ TEST(ErrorDetailsTest, OnlyTheFirstErrorInfoCounts) {
   const std::string other = Wire("1a 10 0a 0a 'x/y.BadReq' 12 02 0a 00");
   const std::string second = EncodeAckFailures(absl::OkStatus(), {{"b", "C"}});
   EXPECT_THAT(DecodeErrorMetadata(other), IsEmpty());
-  EXPECT_THAT(DecodeErrorMetadata(other + kGolden + second), ElementsAre(Pair("a", "TRANSIENT_ABC")));
+  EXPECT_THAT(DecodeErrorMetadata(other + kGoldenDetails + second), ElementsAre(Pair("a", "TRANSIENT_ABC")));
 }
 
 TEST(ErrorDetailsTest, MalformedDetailsHoldNothing) {
   EXPECT_THAT(DecodeErrorMetadata("not protobuf"), IsEmpty());
-  for (size_t size = 0; size < kGolden.size(); ++size) {
+  for (size_t size = 0; size < kGoldenDetails.size(); ++size) {
     SCOPED_TRACE(size);
-    EXPECT_THAT(DecodeErrorMetadata(Guarded(kGolden.substr(0, size)).view()), IsEmpty());
+    EXPECT_THAT(DecodeErrorMetadata(Guarded(kGoldenDetails.substr(0, size)).view()), IsEmpty());
   }
 }
 
 TEST(ErrorDetailsTest, NothingIsKeptOfDetailsThatBreakOffLater) {
-  EXPECT_THAT(DecodeErrorMetadata(kGolden + Wire("08")), IsEmpty());
+  EXPECT_THAT(DecodeErrorMetadata(kGoldenDetails + Wire("08")), IsEmpty());
   // The Any's own last byte is a tag without a value.
-  std::string any = kGolden.substr(kGolden.size() - 0x73) + Wire("18");
+  std::string any = kGoldenDetails.substr(kGoldenDetails.size() - 0x73) + Wire("18");
   EXPECT_THAT(DecodeErrorMetadata(Wire("1a 74") + any), IsEmpty());
   any.pop_back();
   EXPECT_THAT(DecodeErrorMetadata(Wire("1a 73") + any), ElementsAre(Pair("a", "TRANSIENT_ABC")));

@@ -85,8 +85,8 @@ TEST_F(ReportCliTest, ComparesTwoFolders) {
   EXPECT_EQ(text.code, 0);
   EXPECT_THAT(text.output, HasSubstr("seed: 203, 7"));
   EXPECT_THAT(Read("c.html"), HasSubstr("hopgap.compare/1"));
-  const Ended json = Hopgap({"compare", "a", "b", "--json"});
-  EXPECT_EQ(nlohmann::json::parse(json.output).at("arms").size(), 5u);
+  const Ended document = Hopgap({"compare", "a", "b", "--json"});
+  EXPECT_EQ(nlohmann::json::parse(document.output).at("arms").size(), 5u);
 }
 
 TEST_F(ReportCliTest, SaysWhatAFolderLacks) {
