@@ -1,4 +1,4 @@
-// check_house layers ROOT | sizes ROOT | symbols ARCHIVE… | commands ROOT HOPGAP
+// check_house layers ROOT | names ROOT | sizes ROOT | symbols ARCHIVE… | commands ROOT HOPGAP
 //
 // Prints every breach of the house rules as file:line: rule. Exit code: 0 none,
 // 1 some, 2 wrong usage.
@@ -9,6 +9,7 @@
 #include "tools/commands.h"
 #include "tools/files.h"
 #include "tools/layers.h"
+#include "tools/names.h"
 #include "tools/sizes.h"
 #include "tools/symbols.h"
 
@@ -41,12 +42,14 @@ int Report(const Findings& findings) {
 int Main(const std::vector<std::string>& arguments) {
   const std::string check = arguments.empty() ? "" : arguments[0];
   if (check == "layers" && arguments.size() == 2) return Report(CheckLayers(arguments[1]));
+  if (check == "names" && arguments.size() == 2) return Report(CheckNames(arguments[1]));
   if (check == "sizes" && arguments.size() == 2) return Report(CheckSizes(arguments[1]));
   if (check == "symbols" && arguments.size() >= 2) {
     return Report(CheckArchives({arguments.begin() + 1, arguments.end()}));
   }
   if (check == "commands" && arguments.size() == 3) return Report(CheckDocuments(arguments[1], arguments[2]));
-  std::fputs("usage: check_house layers ROOT | sizes ROOT | symbols ARCHIVE… | commands ROOT HOPGAP\n", stderr);
+  std::fputs("usage: check_house layers ROOT | names ROOT | sizes ROOT | symbols ARCHIVE… | commands ROOT HOPGAP\n",
+             stderr);
   return 2;
 }
 
