@@ -1,17 +1,19 @@
 // Runs a fuzz target without libFuzzer: the seeds and every file given, then
-// changed copies of them until the time is over.
+// changed copies of them until N seconds of processor time are used up.
 //
 //   fuzz_NAME [--seconds N] [--seed S] [FILE…]
 //
 // The same seed gives the same inputs. The input being tried is written to
 // fuzz-input in the working directory first, so that a crash leaves it there:
 // give it as FILE to see the crash again.
+#include <fcntl.h>
 #include <sys/resource.h>
+#include <unistd.h>
 
-#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <ctime>
 #include <fstream>
 #include <iterator>
 #include <random>
@@ -27,8 +29,28 @@ namespace {
 constexpr char kInputFile[] = "fuzz-input";
 constexpr size_t kBytesMax = 1 << 16;
 
-void Try(const std::string& input, bool keep) {
-  if (keep) std::ofstream(kInputFile, std::ios::binary) << input;
+// The input being tried, in a file. It stays open: a file that is emptied and
+// closed anew for each input is written to the disk each time.
+class Kept {
+ public:
+  Kept() : file_(open(kInputFile, O_CREAT | O_WRONLY | O_CLOEXEC, 0644)) {}
+  ~Kept() { close(file_); }
+  Kept(const Kept&) = delete;
+  Kept& operator=(const Kept&) = delete;
+  bool Keep(const std::string& input) const {
+    return pwrite(file_, input.data(), input.size(), 0) == static_cast<ssize_t>(input.size()) &&
+           ftruncate(file_, static_cast<off_t>(input.size())) == 0;
+  }
+
+ private:
+  int file_;
+};
+
+void Try(const std::string& input, const Kept& kept) {
+  if (!kept.Keep(input)) {
+    std::perror(kInputFile);
+    std::exit(2);
+  }
   LLVMFuzzerTestOneInput(reinterpret_cast<const uint8_t*>(input.data()), input.size());
 }
 
@@ -98,12 +120,13 @@ int Run(int argc, char** argv) {
     }
     corpus.emplace_back(std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>());
   }
-  for (const std::string& input : corpus) Try(input, true);
+  const Kept kept;
+  for (const std::string& input : corpus) Try(input, kept);
   Changer changer(seed);
   uint64_t tried = 0;
-  const auto end = std::chrono::steady_clock::now() + std::chrono::seconds{seconds};
-  while (std::chrono::steady_clock::now() < end) {
-    Try(changer.Change(corpus), true);
+  const auto end = std::clock() + static_cast<std::clock_t>(seconds) * CLOCKS_PER_SEC;
+  while (std::clock() < end) {
+    Try(changer.Change(corpus), kept);
     ++tried;
   }
   std::remove(kInputFile);
