@@ -205,7 +205,10 @@ absl::StatusOr<Fields> ReadFields(std::string_view wire) {
   WireReader reader(wire);
   while (reader.Next()) {
     const WireField& field = reader.field();
-    if (field.Is(kType, WireType::kVarint)) fields.type = field.value;
+    if (field.Is(kType, WireType::kVarint)) {
+      if (fields.type != 0) return absl::DataLossError("checkpoint record: two types");
+      fields.type = field.value;
+    }
     if (field.Is(kOwner, WireType::kVarint)) fields.owner = field.value;
     if (field.Is(kTopicOf, WireType::kVarint)) fields.topic = field.value;
     if (field.Is(kFirst, WireType::kVarint)) fields.first = field.value;

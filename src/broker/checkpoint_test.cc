@@ -146,6 +146,18 @@ TEST(CheckpointRecordTest, EveryKindComesBackAsItWas) {
   EXPECT_EQ(KindOf(""), RecordKind::kOrdinary);
 }
 
+TEST(CheckpointRecordTest, ARecordOfTwoTypesIsRefused) {
+  // What it is filed under is the first, what it would be read as the last.
+  const auto joined = [](const pubsub::Slices& first, const pubsub::Slices& second) {
+    return pubsub::Bytes(pubsub::Join(first) + pubsub::Join(second));
+  };
+  const pubsub::Slices began = EncodeCheckpointRecord(CheckpointBegan{2, 18});
+  const pubsub::Slices ended = EncodeCheckpointRecord(CheckpointEnded{.segments = {1}});
+  EXPECT_EQ(DecodeCheckpointRecord(joined(began, ended)).status().message(), "checkpoint record: two types");
+  const pubsub::Slices deleted = EncodeRecord(TopicDeleted{.topic = 1});
+  EXPECT_EQ(DecodeRecord(joined(deleted, deleted)).status().message(), "journal record: two types");
+}
+
 TEST(CheckpointRecordTest, BytesThatAreCutOrOverflowAreRefused) {
   using Which = SequenceSet::Which;
   const auto wire = [](const CheckpointRecord& record) { return pubsub::Join(EncodeCheckpointRecord(record)); };
