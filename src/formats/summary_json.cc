@@ -282,6 +282,7 @@ std::string SummaryJson(const report::Summary& summary, std::string_view analysi
                    {"simulated", summary.configuration.simulated},
                    {"ended_early", summary.ended_early},
                    {"ended_early_why", NullIfEmpty(summary.ended_early_why)},
+                   {"notes", summary.notes},
                    {"elapsed_ms", Ms(summary.elapsed)},
                    {"loop_stall_ms_max", Ms(summary.loop_stall_max)},
                    {"clock_drift_ms", Ms(summary.clock_drift)},

@@ -89,9 +89,10 @@ struct Run {
   Duration elapsed{0};
   bool ended_early = false;  // by Ctrl-C
   std::string ended_early_why;
-  Duration loop_stall_max{0};                                 // the longest cycle of our own loops
-  Duration clock_drift{0};                                    // wall minus anchored wall at the end
-  std::string saved_to;                                       // run folder, or empty
+  std::vector<std::string> notes;  // what else happened and makes no arm invalid, in sentences
+  Duration loop_stall_max{0};      // the longest cycle of our own loops
+  Duration clock_drift{0};         // wall minus anchored wall at the end
+  std::string saved_to;            // run folder, or empty
   std::vector<std::pair<std::string, uint64_t>> saved_files;  // name, bytes
   // Its paths are those of spans_of of spans_total messages: it was read from the
   // spans of a folder that holds a sample of them.

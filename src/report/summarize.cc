@@ -199,6 +199,7 @@ Summary Summarize(const Run& run) {
   out.elapsed = run.elapsed;
   out.ended_early = run.ended_early;
   out.ended_early_why = run.ended_early_why;
+  out.notes = run.notes;
   out.loop_stall_max = run.loop_stall_max;
   out.clock_drift = run.clock_drift;
   out.saved_to = run.saved_to;

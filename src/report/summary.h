@@ -115,6 +115,7 @@ struct Summary {
   Duration elapsed{0};
   bool ended_early = false;
   std::string ended_early_why;
+  std::vector<std::string> notes;
   Duration loop_stall_max{0}, clock_drift{0};
   std::string saved_to;
   std::vector<std::pair<std::string, uint64_t>> saved_files;

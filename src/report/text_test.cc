@@ -279,6 +279,9 @@ TEST(WordsTest, ReservationsComeFirst) {
   EXPECT_THAT(Flat(TextOf(Simulated(DefaultRun()))), HasSubstr("In words SIMULATED: this is what the models predict"));
   EXPECT_THAT(Flat(TextOf(EndedEarly(DefaultRun()))), HasSubstr("In words It ended early (Ctrl-C)"));
   EXPECT_THAT(Flat(TextOf(Alone(DefaultRun()))), HasSubstr("In words One arm alone"));
+  report::Run noted = DefaultRun();
+  noted.notes = {"a process ended, and was started again"};
+  EXPECT_THAT(Flat(TextOf(noted)), HasSubstr("In words Note: a process ended, and was started again."));
 }
 
 TEST(WordsTest, NothingCompletedGivesNoFigure) {

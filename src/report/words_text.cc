@@ -149,6 +149,7 @@ void AddReservations(const Summary& summary, Sentences& out) {
   if (summary.ended_early) {
     out.push_back(StrCat("It ended early (", summary.ended_early_why, "): only what had completed is in the figures."));
   }
+  for (const std::string& note : summary.notes) out.push_back(StrCat("Note: ", note, "."));
   if (NothingCompleted(summary)) {
     out.push_back("Nothing completed in any arm: no figure can be given.");
     return;
