@@ -8,6 +8,7 @@
 #include "base/text.h"
 #include "broker/broker.h"
 #include "formats/cloud_trace.h"
+#include "formats/json_read.h"
 #include "formats/json_text.h"
 #include "trace/lease_failure_words.h"
 
@@ -27,9 +28,12 @@ absl::Status BadField(std::string_view field, std::string_view text) {
 // without fields.
 absl::StatusOr<Json> ParseBody(std::string_view body, const Fields& fields) {
   if (body.empty()) return Json::object();
-  Json object = Json::parse(body, nullptr, /*allow_exceptions=*/false);
-  if (object.is_discarded() || !object.is_object()) return absl::InvalidArgumentError("the body must be a JSON object");
-  for (const auto& [name, value] : object.items()) {
+  absl::StatusOr<Json> object = ParseJson(body);
+  if (!object.ok()) {
+    return absl::InvalidArgumentError(StrCat("the body must be a JSON object: ", MessageOf(object.status())));
+  }
+  if (!object->is_object()) return absl::InvalidArgumentError("the body must be a JSON object");
+  for (const auto& [name, value] : object->items()) {
     if (std::find(fields.begin(), fields.end(), name) != fields.end()) continue;
     std::string known;
     for (const std::string_view field : fields) known += StrCat(known.empty() ? "" : ", ", field);

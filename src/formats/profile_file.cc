@@ -9,6 +9,7 @@
 #include "base/draw.h"
 #include "base/text.h"
 #include "formats/builtin_profiles.h"
+#include "formats/json_read.h"
 #include "formats/lognormal.h"
 
 namespace hopgap::formats {
@@ -184,8 +185,9 @@ absl::Status ParseObserved(const Json& json, const Place& place, ProfileFile& fi
 
 absl::StatusOr<ProfileFile> ParseProfile(std::string_view json, std::string_view origin) {
   const Place place{std::string(origin)};
-  const Json root = Json::parse(json, nullptr, /*allow_exceptions=*/false);
-  if (root.is_discarded()) return place.Bad("no JSON");
+  const absl::StatusOr<Json> parsed = ParseJson(json);
+  if (!parsed.ok()) return place.Bad(MessageOf(parsed.status()));
+  const Json& root = *parsed;
   absl::Status status =
       OnlyKnown(root, place, {"name", "description", "legs", "sources", "fitted", "guessed", "held_out", "observed"});
   if (!status.ok()) return status;

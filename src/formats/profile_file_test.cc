@@ -65,6 +65,7 @@ TEST(ProfileFileTest, ErrorsNameFileLegAndPoint) {
 
 TEST(ProfileFileTest, WhatItDoesNotKnowIsRefusedByName) {
   EXPECT_THAT(Error("{"), HasSubstr("no JSON"));
+  EXPECT_THAT(Error(R"({"name":"x","legs":{"ack":{},"ack":{}}})"), HasSubstr("'ack' is there twice"));
   EXPECT_THAT(Error("[]"), HasSubstr("not an object"));
   EXPECT_THAT(Error(R"({"legs":{}})"), HasSubstr("name"));
   EXPECT_THAT(Error(R"({"name":"x"})"), HasSubstr("legs"));

@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/text.h"
+#include "formats/json_read.h"
 #include "report/threshold.h"
 
 namespace hopgap::formats {
@@ -70,63 +71,50 @@ Json CollectedJson(const std::optional<report::SpansOnly>& only) {
   return {{"spans", only->spans}, {"notes", only->notes}};
 }
 
-void ReadCollected(const Json& json, report::Run& run) {
-  const auto found = json.find("collected");
-  if (found == json.end() || found->is_null()) return;  // not there in folders of 0.1.0
+void ReadCollected(const FieldReader& root, report::Run& run) {
+  if (!root.Has("collected")) return;  // nor is it in folders of 0.1.0
   report::SpansOnly& only = run.spans_only.emplace();
-  found->at("spans").get_to(only.spans);
-  found->at("notes").get_to(only.notes);
+  root.In("collected").Take("spans", only.spans).Take("notes", only.notes);
 }
 
-void ReadConfiguration(const Json& json, report::Configuration& c) {
-  json.at("command").get_to(c.command);
-  json.at("simulated").get_to(c.simulated);
-  json.at("hops").get_to(c.hops);
-  c.work = Duration{json.at("work_ns").get<int64_t>()};
-  json.at("rate_per_second").get_to(c.rate_per_second);
-  json.at("messages").get_to(c.messages);
-  json.at("streams").get_to(c.streams);
-  json.at("max_outstanding_messages").get_to(c.max_outstanding_messages);
-  json.at("publish").get_to(c.publish_mode);
-  json.at("response_policy").get_to(c.response_policy);
-  json.at("target").get_to(c.target);
-  json.at("profile").get_to(c.profile);
-  json.at("profile_is_builtin_replay").get_to(c.profile_is_builtin_replay);
-  for (const Json& leg : json.at("added")) {
-    c.added.push_back({leg.at("leg").get<std::string>(), leg.at("kind").get<std::string>(),
-                       leg.at("p50_ms").get<double>(), leg.at("p95_ms").get<double>(),
-                       leg.at("mean_ms").get<double>()});
-  }
-  json.at("seed").get_to(c.seed);
-  json.at("stratified").get_to(c.stratified);
-  c.processes = json.value("processes", false);  // absent in runs of 0.1 and before
-  json.at("preset").get_to(c.preset);
-  c.warm_up = Duration{json.at("warm_up_ns").get<int64_t>()};
-  c.thresholds = json.value("thresholds", std::vector<std::string>());  // likewise
-  json.at("spans_of").get_to(c.spans_of);
-  json.at("spans_total").get_to(c.spans_total);
+report::AddedLeg ReadLeg(FieldReader leg) {
+  report::AddedLeg out;
+  leg.Take("leg", out.leg).Take("kind", out.kind);
+  leg.Take("p50_ms", out.p50_ms).Take("p95_ms", out.p95_ms).Take("mean_ms", out.mean_ms);
+  return out;
 }
 
-report::ArmRun ReadArm(const Json& json) {
+void ReadConfiguration(FieldReader from, const Json& added, absl::Status& status, report::Configuration& c) {
+  from.Take("command", c.command).Take("simulated", c.simulated).Take("hops", c.hops).Take("work_ns", c.work);
+  from.Take("rate_per_second", c.rate_per_second).Take("messages", c.messages).Take("streams", c.streams);
+  from.Take("max_outstanding_messages", c.max_outstanding_messages).Take("publish", c.publish_mode);
+  from.Take("response_policy", c.response_policy).Take("target", c.target).Take("profile", c.profile);
+  from.Take("profile_is_builtin_replay", c.profile_is_builtin_replay).Take("seed", c.seed);
+  from.Take("stratified", c.stratified).Take("preset", c.preset).Take("warm_up_ns", c.warm_up);
+  from.Take("spans_of", c.spans_of).Take("spans_total", c.spans_total);
+  from.TakeIfThere("processes", c.processes).TakeIfThere("thresholds", c.thresholds);  // not in 0.1 and before
+  for (const Json& leg : added) c.added.push_back(ReadLeg({leg, "configuration.added.", status}));
+}
+
+report::ArmRun ReadArm(FieldReader from) {
   report::ArmRun arm;
-  json.at("group").get_to(arm.group);
-  json.at("name").get_to(arm.name);
-  json.at("kind").get_to(arm.kind);
-  json.at("client_model").get_to(arm.client_model);
-  json.at("planned").get_to(arm.planned);
-  json.at("sent").get_to(arm.sent);
-  json.at("completed").get_to(arm.completed);
-  json.at("lost").get_to(arm.lost);
-  json.at("duplicates").get_to(arm.duplicates);
-  json.at("reprocessed").get_to(arm.reprocessed);
-  arm.deduplicated = json.value("deduplicated", uint64_t{0});  // older folders have none
-  json.at("exactly_once_seen").get_to(arm.exactly_once_seen);
-  json.at("responses").get_to(arm.responses);
-  json.at("messages_received").get_to(arm.messages_received);
-  json.at("verdict").at("valid").get_to(arm.verdict.valid);
-  json.at("verdict").at("reasons").get_to(arm.verdict.reasons);
-  if (json.contains("saturated_at_per_second")) arm.saturated_at = json.at("saturated_at_per_second").get<double>();
+  from.Take("group", arm.group).Take("name", arm.name).Take("kind", arm.kind).Take("client_model", arm.client_model);
+  from.Take("planned", arm.planned).Take("sent", arm.sent).Take("completed", arm.completed).Take("lost", arm.lost);
+  from.Take("duplicates", arm.duplicates).Take("reprocessed", arm.reprocessed);
+  from.TakeIfThere("deduplicated", arm.deduplicated);  // older folders have none
+  from.Take("exactly_once_seen", arm.exactly_once_seen).Take("responses", arm.responses);
+  from.Take("messages_received", arm.messages_received);
+  from.In("verdict").Take("valid", arm.verdict.valid).Take("reasons", arm.verdict.reasons);
+  if (from.Has("saturated_at_per_second")) from.Take("saturated_at_per_second", arm.saturated_at.emplace());
   return arm;
+}
+
+// The list at `path`; an empty one, and an error, if there is none.
+const Json& ListAt(const Json& root, const Json::json_pointer& path, absl::Status& status) {
+  static const Json kEmpty = Json::array();
+  if (root.contains(path) && root.at(path).is_array()) return root.at(path);
+  if (status.ok()) status = absl::InvalidArgumentError(StrCat(path.to_string().substr(1), ": is no list"));
+  return kEmpty;
 }
 
 // Thresholds were checked when they were given; a file that somebody changed is checked again.
@@ -139,6 +127,25 @@ absl::Status CheckThresholds(const report::Run& run, std::string_view origin) {
     if (!status.ok()) return absl::InvalidArgumentError(StrCat(origin, ": ", MessageOf(status)));
   }
   return absl::OkStatus();
+}
+
+// The document, if it is a run folder's of this version.
+absl::StatusOr<Json> ParseRunFile(std::string_view text) {
+  absl::StatusOr<Json> json = ParseJson(text);
+  if (!json.ok()) return absl::InvalidArgumentError(StrCat("is damaged: ", MessageOf(json.status())));
+  absl::Status status;
+  std::string schema;
+  FieldReader(*json, "", status).Take("schema", schema);
+  if (status.ok() && schema != kSchema) {
+    return absl::InvalidArgumentError(
+        StrCat("schema '", schema, "' is not '", kSchema, "': written by another version of hopgap"));
+  }
+  if (!status.ok()) return status;
+  return json;
+}
+
+absl::Status WithOrigin(std::string_view origin, const absl::Status& status) {
+  return absl::InvalidArgumentError(StrCat(origin, ": ", MessageOf(status)));
 }
 
 }  // namespace
@@ -154,6 +161,7 @@ std::string WriteRunJson(const report::Run& run, const Machine& machine) {
                       {{"elapsed_ns", run.elapsed.count()},
                        {"ended_early", run.ended_early},
                        {"ended_early_why", run.ended_early_why},
+                       {"notes", run.notes},
                        {"loop_stall_max_ns", run.loop_stall_max.count()},
                        {"clock_drift_ns", run.clock_drift.count()}}},
                      {"collected", CollectedJson(run.spans_only)},
@@ -168,48 +176,39 @@ std::string WriteRunJson(const report::Run& run, const Machine& machine) {
 }
 
 absl::StatusOr<report::Run> ReadRunJson(std::string_view text, std::string_view origin) {
-  // The library throws; its errors name the field.
-  try {
-    const Json json = Json::parse(text);
-    const std::string schema = json.at("schema").get<std::string>();
-    if (schema != kSchema) {
-      return absl::InvalidArgumentError(
-          StrCat(origin, ": schema '", schema, "' is not '", kSchema, "': written by another version of hopgap"));
-    }
-    report::Run run;
-    json.at("hopgap_version").get_to(run.version);
-    ReadConfiguration(json.at("configuration"), run.configuration);
-    run.is_sample = run.configuration.spans_of < run.configuration.spans_total;
-    for (const Json& arm : json.at("arms")) run.arms.push_back(ReadArm(arm));
-    ReadCollected(json, run);
-    const Json& outcome = json.at("outcome");
-    run.elapsed = Duration{outcome.at("elapsed_ns").get<int64_t>()};
-    outcome.at("ended_early").get_to(run.ended_early);
-    outcome.at("ended_early_why").get_to(run.ended_early_why);
-    run.loop_stall_max = Duration{outcome.at("loop_stall_max_ns").get<int64_t>()};
-    run.clock_drift = Duration{outcome.at("clock_drift_ns").get<int64_t>()};
-    if (absl::Status status = CheckThresholds(run, origin); !status.ok()) return status;
-    return run;
-  } catch (const Json::exception& error) {
-    return absl::InvalidArgumentError(StrCat(origin, ": ", std::string_view(error.what())));
+  const absl::StatusOr<Json> json = ParseRunFile(text);
+  if (!json.ok()) return WithOrigin(origin, json.status());
+  absl::Status status;
+  report::Run run;
+  FieldReader root(*json, "", status);
+  root.Take("hopgap_version", run.version);
+  const Json& added = ListAt(*json, Json::json_pointer("/configuration/added"), status);
+  ReadConfiguration(root.In("configuration"), added, status, run.configuration);
+  run.is_sample = run.configuration.spans_of < run.configuration.spans_total;
+  for (const Json& arm : ListAt(*json, Json::json_pointer("/arms"), status)) {
+    run.arms.push_back(ReadArm({arm, "arms.", status}));
   }
+  ReadCollected(root, run);
+  FieldReader outcome = root.In("outcome");
+  outcome.Take("elapsed_ns", run.elapsed).Take("ended_early", run.ended_early);
+  outcome.Take("ended_early_why", run.ended_early_why).TakeIfThere("notes", run.notes);  // older folders have none
+  outcome.Take("loop_stall_max_ns", run.loop_stall_max).Take("clock_drift_ns", run.clock_drift);
+  if (!status.ok()) return WithOrigin(origin, status);
+  if (status = CheckThresholds(run, origin); !status.ok()) return status;
+  return run;
 }
 
 absl::StatusOr<Machine> ReadRunMachine(std::string_view text, std::string_view origin) {
-  try {
-    const Json json = Json::parse(text);
-    const Json& from = json.at("machine");
-    Machine machine;
-    from.at("system").get_to(machine.system);
-    from.at("cpu").get_to(machine.cpu);
-    from.at("cpus").get_to(machine.cpus);
-    from.at("memory_bytes").get_to(machine.memory_bytes);
-    from.at("started").get_to(machine.started);
-    from.at("command_line").get_to(machine.command_line);
-    return machine;
-  } catch (const Json::exception& error) {
-    return absl::InvalidArgumentError(StrCat(origin, ": ", std::string_view(error.what())));
-  }
+  const absl::StatusOr<Json> json = ParseRunFile(text);
+  if (!json.ok()) return WithOrigin(origin, json.status());
+  absl::Status status;
+  Machine machine;
+  FieldReader from = FieldReader(*json, "", status).In("machine");
+  from.Take("system", machine.system).Take("cpu", machine.cpu).Take("cpus", machine.cpus);
+  from.Take("memory_bytes", machine.memory_bytes).Take("started", machine.started);
+  from.Take("command_line", machine.command_line);
+  if (!status.ok()) return WithOrigin(origin, status);
+  return machine;
 }
 
 }  // namespace hopgap::formats

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "base/text.h"
+
 namespace hopgap::formats {
 namespace {
 
@@ -22,6 +24,7 @@ report::Run Sample() {
   run.arms.push_back(arm);
   run.ended_early = true;
   run.clock_drift = Duration{-5};
+  run.notes = {"a process ended"};
   return run;
 }
 
@@ -32,6 +35,7 @@ TEST(RunJsonTest, ReadsWhatItWrote) {
   EXPECT_EQ(WriteRunJson(*read, {}), text);
   EXPECT_EQ(read->configuration.seed, ~uint64_t{0});
   EXPECT_EQ(read->arms[0].verdict.reasons[0], "a \"reason\"");
+  EXPECT_EQ(read->notes, Sample().notes);
 }
 
 TEST(RunJsonTest, KeepsMachineAndThresholds) {
@@ -48,20 +52,38 @@ TEST(RunJsonTest, KeepsMachineAndThresholds) {
   const absl::StatusOr<Machine> read = ReadRunMachine(text, "run.json");
   ASSERT_TRUE(read.ok()) << read.status();
   EXPECT_EQ(WriteRunJson(run, *read), text);
-  EXPECT_NE(ReadRunMachine("{}", "x/run.json").status().message().find("machine"), absl::string_view::npos);
+  EXPECT_NE(ReadRunMachine(R"({"schema": "hopgap.run-folder/1"})", "x/run.json")
+                .status()
+                .message()
+                .find("x/run.json: machine.system: is missing"),
+            absl::string_view::npos);
   run.configuration.thresholds = {"gone.until_handled.p50<1s"};
   EXPECT_NE(ReadRunJson(WriteRunJson(run, machine), "f").status().message().find("no arm 'gone'"),
             absl::string_view::npos);
 }
 
 TEST(RunJsonTest, NamesWhatIsWrong) {
-  EXPECT_NE(ReadRunJson("{", "x/run.json").status().message().find("x/run.json"), absl::string_view::npos);
+  const auto error = [](std::string_view json) {
+    return std::string(ReadRunJson(json, "x/run.json").status().message());
+  };
+  EXPECT_EQ(error("{"), "x/run.json: is damaged: no JSON: byte 2 of 1, where it breaks off");
+  EXPECT_EQ(error("{\"schema\": 1 2}"), "x/run.json: is damaged: no JSON: byte 14 of 15 cannot stand there");
+  EXPECT_EQ(error(R"({"schema": "a", "schema": "b"})"), "x/run.json: is damaged: the field 'schema' is there twice");
+  EXPECT_EQ(error("[]"), "x/run.json: schema: is missing");
   std::string text = WriteRunJson(Sample(), {});
   text.replace(text.find("/1"), 2, "/9");
   EXPECT_NE(ReadRunJson(text, "f").status().message().find("run-folder/9"), absl::string_view::npos);
   text = WriteRunJson(Sample(), {});
   text.replace(text.find("\"hops\""), 6, "\"hips\"");
-  EXPECT_NE(ReadRunJson(text, "f").status().message().find("hops"), absl::string_view::npos);
+  EXPECT_EQ(error(text), "x/run.json: configuration.hops: is missing");
+  for (const char* bad : {"-1", "1.5", "18446744073709551616", "\"31\"", "{}"}) {
+    text = WriteRunJson(Sample(), {});
+    text.replace(text.find("\"sent\": 31"), 10, StrCat("\"sent\": ", bad));
+    EXPECT_EQ(error(text), "x/run.json: arms.sent: is of another kind than it was written as") << bad;
+  }
+  text = WriteRunJson(Sample(), {});
+  text.replace(text.find("\"arms\""), 6, "\"legs\"");
+  EXPECT_EQ(error(text), "x/run.json: arms: is no list");
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/text.h"
+#include "formats/json_read.h"
 
 namespace hopgap::formats {
 namespace {
@@ -75,24 +76,18 @@ std::string SweepCellLine(const report::SweepCell& cell) {
 }
 
 absl::StatusOr<report::SweepPlan> ParseSweepPlanLine(std::string_view line) {
-  try {
-    const Json json = Json::parse(line);
-    if (json.at("schema").get<std::string>() != kSweepSchema) {
-      return absl::InvalidArgumentError(StrCat("schema is not ", kSweepSchema));
-    }
-    report::SweepPlan plan;
-    json.at("version").get_to(plan.version);
-    json.at("profile").get_to(plan.profile);
-    json.at("profile_means_ms").get_to(plan.profile_means_ms);
-    json.at("hops").get_to(plan.hops);
-    plan.work = Duration{json.at("work_ns").get<int64_t>()};
-    plan.length = Duration{json.at("length_ns").get<int64_t>()};
-    json.at("messages_min").get_to(plan.messages_min);
-    json.at("seed").get_to(plan.seed);
-    return plan;
-  } catch (const Json::exception& error) {
-    return absl::InvalidArgumentError(error.what());
-  }
+  const absl::StatusOr<Json> json = ParseJson(line);
+  if (!json.ok()) return json.status();
+  absl::Status status;
+  std::string schema;
+  report::SweepPlan plan;
+  FieldReader from(*json, "", status);
+  from.Take("schema", schema).Take("version", plan.version).Take("profile", plan.profile);
+  from.Take("profile_means_ms", plan.profile_means_ms).Take("hops", plan.hops).Take("work_ns", plan.work);
+  from.Take("length_ns", plan.length).Take("messages_min", plan.messages_min).Take("seed", plan.seed);
+  if (!status.ok()) return status;
+  if (schema != kSweepSchema) return absl::InvalidArgumentError(StrCat("schema is not ", kSweepSchema));
+  return plan;
 }
 
 absl::StatusOr<report::SweepCell> ParseSweepCellLine(std::string_view line) {
@@ -113,8 +108,8 @@ absl::StatusOr<report::SweepCell> ParseSweepCellLine(std::string_view line) {
     cell.p50 = ReadEstimateLine(json.at("p50"));
     cell.p95 = ReadEstimateLine(json.at("p95"));
     return cell;
-  } catch (const Json::exception& error) {
-    return absl::InvalidArgumentError(error.what());
+  } catch (const Json::exception&) {
+    return absl::InvalidArgumentError("is no cell of a sweep");
   }
 }
 
