@@ -112,7 +112,9 @@ void Folder::AddLedger(const lab::Outcome& outcome) {
   std::string text = formats::LedgerHeader();
   const lab::Ledger& ledger = outcome.ledger;
   for (size_t arm = 0; arm < outcome.options.arms.size(); ++arm) {
-    for (uint64_t slot = 0; slot < ledger.slots(); ++slot) {
+    // Slots are sent in order: of those beyond, in a run that was ended early, nothing happened.
+    const uint64_t slots = outcome.ended_early ? outcome.arms[arm].counts.sent : ledger.slots();
+    for (uint64_t slot = 0; slot < slots; ++slot) {
       for (int hop = 1; hop <= ledger.hops(); ++hop) {
         const lab::LedgerRow& row = ledger.At(arm, slot, hop);
         formats::AppendLedgerLine({.arm = outcome.options.arms[arm].name,

@@ -406,9 +406,11 @@ void World::FoldDue(Instant until) {
     to_fold_.pop_front();
   }
   if (until != kNever) return;
-  // What has not settled still has spans, and a path if it was handled.
+  // What was sent and has not settled still has spans, and a path if it was
+  // handled. A run that is ended early may have a million slots beyond those.
   for (size_t arm = 0; arm < options_.lab.arms.size(); ++arm) {
-    for (uint64_t slot = 0; slot < options_.lab.slots; ++slot) {
+    const uint64_t sent = lab_->counts(arm).sent;
+    for (uint64_t slot = 0; slot < sent; ++slot) {
       if (paths_[arm].size() <= slot || paths_[arm][slot].hops.empty()) {
         const auto [hi, lo] = lab_->TraceId(arm, slot);
         Fold({arm, slot, hi, lo});
