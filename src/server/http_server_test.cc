@@ -9,12 +9,15 @@
 #include <unistd.h>
 
 #include <string>
+#include <tuple>
 
 #include "base/system_clock.h"
+#include "base/text.h"
 
 namespace hopgap::server {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::EndsWith;
 using ::testing::HasSubstr;
 using ::testing::StartsWith;
@@ -70,7 +73,26 @@ TEST(HttpServerTest, ABodyBeyondTheLimitIsRefused) {
   EXPECT_THAT(Exchange((*server)->port(),
                        "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 11\r\nConnection: close\r\n\r\n"
                        "12345678901"),
-              StartsWith("HTTP/1.1 413"));
+              AllOf(StartsWith("HTTP/1.1 413"), HasSubstr("larger than 10 bytes")));
+}
+
+// "-1" and what is beyond 64 bits were lengths that the library waited for.
+TEST(HttpServerTest, ALengthThatNobodyWouldWaitForIsAnsweredAtOnce) {
+  auto server = HttpServer::Start({.body_bytes_max = 10, .read_timeout = std::chrono::hours{1}},
+                                  [](const HttpCall&) { return HttpReply(); });
+  ASSERT_TRUE(server.ok()) << server.status();
+  for (const auto& [length, status, text] : {std::tuple{"161", "413", "larger than 10 bytes"},
+                                             {"18446744073709551615", "413", "larger than 10 bytes"},
+                                             {"99999999999999999999", "413", "larger than 10 bytes"},
+                                             {"-1", "400", "Content-Length is no number"},
+                                             {"1x", "400", "Content-Length is no number"},
+                                             {"0x5", "400", "Content-Length is no number"}}) {
+    const std::string answer =
+        Exchange((*server)->port(), StrCat("POST / HTTP/1.1\r\nHost: x\r\nContent-Length: ", length, "\r\n\r\n12345"));
+    EXPECT_THAT(answer, StartsWith(StrCat("HTTP/1.1 ", status))) << length;
+    EXPECT_THAT(answer, HasSubstr(text)) << length;
+    EXPECT_THAT(answer, HasSubstr("Connection: close")) << length;
+  }
 }
 
 TEST(HttpServerTest, TwoServersNeverShareAPort) {
