@@ -44,7 +44,9 @@ absl::Status WriteReport(const Presentation& presentation, const std::string& pa
 }
 
 int ExitCodeOf(const report::Run& run, const report::Summary& summary) {
-  if (run.ended_early) return run.ended_early_why == SignalName(SIGTERM) ? kTerminated : kInterrupted;
+  // What else ended it early is the verdict's matter, and the caller's if it knows a code for it.
+  if (run.ended_early && run.ended_early_why == SignalName(SIGTERM)) return kTerminated;
+  if (run.ended_early && run.ended_early_why == SignalName(SIGINT)) return kInterrupted;
   bool saturated = false, valid = true;
   for (const report::ArmRun& arm : run.arms) {
     saturated = saturated || arm.saturated_at.has_value();
@@ -82,7 +84,9 @@ int FinishRun(report::Run run, Folder& folder, const Presentation& presentation)
   }
   Print(summary, presentation);
   if (absl::Status status = WriteReport(presentation, page); !status.ok()) {
-    return Fail(kOutputUnwritable, MessageOf(status));
+    return Fail(kOutputUnwritable,
+                StrCat("--report ", MessageOf(status),
+                       folder.wanted() ? StrCat("; the run folder is whole: ", folder.path()) : std::string()));
   }
   return ExitCodeOf(run, summary);
 }

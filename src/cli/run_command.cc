@@ -87,7 +87,6 @@ void FoldAndWrite(live::Result& result, const SpanSample& sample, Folder& folder
 
 // The exit code of a run that ended, with what the target has to do with it.
 int Ended(int code, const live::Result& result) {
-  for (const std::string& note : result.notes) std::fprintf(stderr, "hopgap: %s\n", note.c_str());
   for (const std::string& name : result.not_removed) {
     std::fprintf(stderr, "hopgap: could not remove %s\n", name.c_str());
   }
@@ -170,6 +169,7 @@ int RunCommand(RunOptions options) {
   run.elapsed = result->outcome.end - result->outcome.first;
   run.ended_early = result->outcome.ended_early;
   run.ended_early_why = result->outcome.ended_early_why;
+  run.notes = result->notes;
   run.loop_stall_max = result->outcome.health.loop_stall_max;
   run.clock_drift = result->clock_drift;
   run.arms = ArmRuns(result->outcome);

@@ -69,6 +69,10 @@ void TakeBooks(Experiment& experiment, Outcome& outcome) {
   }
 }
 
+void AddIncident(Outcome& outcome, std::string_view incident) {
+  for (Outcome::Arm& arm : outcome.arms) arm.incidents.emplace_back(incident);
+}
+
 // Slots are sent in order.
 void AppendSendLateness(const Ledger& ledger, size_t arm, uint64_t sent, uint64_t slots_max,
                         std::vector<int64_t>& out) {
@@ -96,6 +100,8 @@ ArmOutcome Judge(const Outcome& outcome, size_t arm) {
                                              result.late, counts.sent, ToMillis(report::kLateFrom),
                                              100 * report::kLateShareMax));
   }
+  const std::vector<std::string>& incidents = outcome.arms[arm].incidents;
+  result.reasons.insert(result.reasons.end(), incidents.begin(), incidents.end());
   JudgeUnfinished(outcome, arm, result);
   if (counts.duplicates > 0) {
     result.reasons.push_back(StrCat(counts.duplicates, " messages were handled twice"));

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/time.h"
@@ -30,6 +31,8 @@ struct Outcome {
   struct Arm {
     ArmCounts counts;
     bool exactly_once_seen = false;  // every stream said so
+    // Why it is not valid beside what the books say: a process was killed, say.
+    std::vector<std::string> incidents;
   };
   std::vector<Arm> arms;
   std::vector<std::vector<trace::Path>> paths;  // by arm, in order of slots
@@ -53,6 +56,9 @@ struct ArmOutcome {
 
 // What the experiment counted and wrote down; its ledger is taken away.
 void TakeBooks(Experiment& experiment, Outcome& outcome);
+
+// The same incident in every arm.
+void AddIncident(Outcome& outcome, std::string_view incident);
 
 ArmOutcome Judge(const Outcome& outcome, size_t arm);
 

@@ -45,6 +45,7 @@ class Driver::Endpoint final : public remote::Handler {
                   pubsub::StreamingPullResponse response) override {
     driver_.Post(
         [this, stream, received, read_posted, response = std::move(response)](Instant now, lab::Commands& out) mutable {
+          driver_.failing_since_ = kNever;
           if (!Current(stream)) return;
           driver_.logic_->OnResponse(now, id_, IndexOf(stream), received, read_posted, std::move(response), out);
         });
@@ -52,7 +53,7 @@ class Driver::Endpoint final : public remote::Handler {
 
   void OnStreamEnded(uint64_t stream, Instant, const absl::Status& status, const std::string&) override {
     driver_.Post([this, stream, status](Instant now, lab::Commands& out) {
-      driver_.NoteFailure(status);
+      driver_.NoteEnd(now, status);
       if (!Current(stream)) return;
       driver_.logic_->OnStreamEnded(now, id_, IndexOf(stream), status, out);
     });
@@ -61,7 +62,7 @@ class Driver::Endpoint final : public remote::Handler {
   void OnCallDone(uint64_t call, Instant, const absl::Status& status, const std::string& details,
                   pubsub::Bytes response) override {
     driver_.Post([this, call, status, details, response = std::move(response)](Instant now, lab::Commands& out) {
-      driver_.NoteFailure(status);
+      driver_.NoteEnd(now, status);
       if (probe_after_.erase(call) > 0) Probe();
       driver_.logic_->OnCallDone(now, id_, call, status, details, response, out);
     });
@@ -110,7 +111,12 @@ void Driver::Adopt(lab::Logic& logic) {
   }
 }
 
-void Driver::NoteFailure(const absl::Status& status) {
+void Driver::NoteEnd(Instant now, const absl::Status& status) {
+  if (!absl::IsUnavailable(status) && !absl::IsDeadlineExceeded(status)) {
+    failing_since_ = kNever;
+  } else if (failing_since_.load() == kNever) {
+    failing_since_ = now;
+  }
   if (failed_ || !remote::EndsARun(status, options_.target)) return;
   failure_ = remote::Explain(status, options_.target);
   failed_ = true;

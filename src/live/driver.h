@@ -49,6 +49,9 @@ class Driver final : public lab::LedgerClock {
   bool stopped() const { return stopped_; }  // nothing in flight
   // The first answer after which going on is of no use (remote::EndsARun()), if any.
   absl::Status failure();
+  // Since when calls and streams end without an answer (Unavailable, a timeout),
+  // and none has one; kNever: the last had. A suspicion, and no more.
+  Instant failing_since() const { return failing_since_; }
   loop::Strand::Figures figures() const { return strand_.figures(); }
   void ForgetLongest() { strand_.ForgetLongest(); }
   std::vector<Duration> TakeProbes();
@@ -59,7 +62,7 @@ class Driver final : public lab::LedgerClock {
   void Perform(lab::Commands& commands);
   void Arm();
   void OnTimer(Instant at);
-  void NoteFailure(const absl::Status& status);
+  void NoteEnd(Instant now, const absl::Status& status);
 
   const Options options_;
   remote::Remote& remote_;
@@ -73,6 +76,7 @@ class Driver final : public lab::LedgerClock {
   std::vector<Duration> probes_;
   absl::Status failure_;
   std::atomic<bool> ready_{false}, finished_{false}, stopped_{false}, failed_{false};
+  std::atomic<Instant> failing_since_{kNever};
 };
 
 }  // namespace hopgap::live

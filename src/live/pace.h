@@ -1,7 +1,9 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 
+#include "base/text.h"
 #include "base/time.h"
 
 // How the two kinds of run, in one process and in many, wait and report.
@@ -12,5 +14,16 @@ inline constexpr Duration kBeforeFirstSlot{std::chrono::milliseconds{500}};
 inline constexpr Duration kPoll{std::chrono::milliseconds{50}};
 inline constexpr Duration kReport{std::chrono::seconds{1}};
 inline constexpr uint64_t kLatenessMax = 50'000;  // slots looked at for a progress line
+
+// "12.3 s"
+inline std::string Seconds(Duration length) {
+  const int64_t tenths = std::chrono::duration_cast<std::chrono::milliseconds>(length).count() / 100;
+  return StrCat(tenths / 10, ".", tenths % 10, " s");
+}
+
+// "12.3 s into the run", or "before the run's first message".
+inline std::string IntoRun(Instant at, Instant first) {
+  return at < first ? "before the run's first message" : StrCat(Seconds(at - first), " into the run");
+}
 
 }  // namespace hopgap::live

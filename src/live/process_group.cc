@@ -61,11 +61,17 @@ absl::Status ProcessGroup::WaitReady(Instant give_up, const std::function<bool()
   return absl::OkStatus();
 }
 
+void ProcessGroup::NoteEnd(const Running& running, const std::string& how, Instant at, bool started_again) {
+  last_end_ = StrCat(running.member.name, " ended (", how, "): ", LastWords(running));
+  if (ends_.size() >= kEndsKept) return;
+  ends_.push_back({static_cast<size_t>(&running - members_.data()), at, last_end_, started_again});
+}
+
 void ProcessGroup::Tend(Instant now) {
   for (Running& running : members_) {
     const std::optional<std::string>& ended = running.child->Poll();
     if (!ended || now - running.started < kPause || !failure_.empty()) continue;
-    last_end_ = StrCat(running.member.name, " ended (", *ended, "): ", LastWords(running));
+    NoteEnd(running, *ended, now, restarts_ < kRestartsMax);
     if (restarts_ >= kRestartsMax) {
       failure_ = StrCat("after ", restarts_, " starts in all ", last_end_);
       continue;
@@ -77,7 +83,13 @@ void ProcessGroup::Tend(Instant now) {
 
 std::vector<std::string> ProcessGroup::Stop(Instant give_up) {
   std::vector<std::string> killed;
-  for (Running& running : members_) running.child->Signal(SIGTERM);
+  for (Running& running : members_) {
+    if (const std::optional<std::string>& ended = running.child->Poll()) {
+      NoteEnd(running, *ended, SteadyNow(), false);
+    } else {
+      running.child->Signal(SIGTERM);
+    }
+  }
   for (Running& running : members_) {
     if (running.child->Wait(give_up)) continue;
     killed.push_back(running.member.name);

@@ -23,10 +23,21 @@ class ProcessGroup {
   // before the next.
   static constexpr Duration kPause{std::chrono::milliseconds{500}};
 
+  // Ends that ends() describes; the rest are counted.
+  static constexpr size_t kEndsKept = 1000;
+
   struct Member {
     std::string name;  // for people: "eos hop 2"
     Child::Options start;
     std::string ready_file;  // that it writes once it is ready; empty: it does not say
+  };
+
+  // One that ended unasked.
+  struct End {
+    size_t member = 0;
+    Instant at{};      // when it was seen
+    std::string what;  // "worker 2 of eos ended (signal 9): last line of its log"
+    bool started_again = false;
   };
 
   // Starts it. Unavailable if that is not possible.
@@ -40,8 +51,8 @@ class ProcessGroup {
   // Starts again what has ended. Call it often.
   void Tend(Instant now);
 
-  // SIGTERM to all, in order, and SIGKILL to what still runs at `give_up`.
-  // Returns the names of those.
+  // SIGTERM to all, in order, and SIGKILL to what still runs at `give_up`. What
+  // had ended before is noted first. Returns the names of those.
   std::vector<std::string> Stop(Instant give_up);
 
   // Once WaitReady() said so: what a member wrote to its ready file.
@@ -49,8 +60,9 @@ class ProcessGroup {
   size_t size() const { return members_.size(); }
   pid_t pid(size_t member) const { return members_[member].child->pid(); }
   uint64_t restarts() const { return restarts_; }
-  // How the one that was started again last had ended: "worker 2 of eos ended
-  // (signal 9): last line of its log"; empty if none was.
+  // In order, the first kEndsKept of them; also after Stop().
+  const std::vector<End>& ends() const { return ends_; }
+  // The newest of all, whether kept or not; empty if there was none.
   const std::string& last_end() const { return last_end_; }
   const std::string& failure() const { return failure_; }  // empty: all is well
 
@@ -62,9 +74,11 @@ class ProcessGroup {
   };
   absl::Status Launch(Running& running);
   static std::string LastWords(const Running& running);
+  void NoteEnd(const Running& running, const std::string& how, Instant at, bool started_again);
 
   std::vector<Running> members_;
   uint64_t restarts_ = 0;
+  std::vector<End> ends_;
   std::string failure_, last_end_;
 };
 

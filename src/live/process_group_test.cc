@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <sys/wait.h>
+
 #include <csignal>
 #include <cstdlib>
 #include <filesystem>
@@ -18,6 +20,7 @@ using namespace std::chrono_literals;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::SizeIs;
 
 class ProcessGroupTest : public ::testing::Test {
  protected:
@@ -78,6 +81,22 @@ TEST_F(ProcessGroupTest, WhatIsKilledIsStartedAgainAndCounted) {
   EXPECT_NE(group_.pid(0), first);
   EXPECT_EQ(group_.last_end(), "a ended (signal 9): it wrote nothing");
   EXPECT_EQ(group_.failure(), "");
+  ASSERT_THAT(group_.ends(), SizeIs(1));
+  EXPECT_EQ(group_.ends()[0].member, 0u);
+  EXPECT_TRUE(group_.ends()[0].started_again);
+}
+
+// Nobody tends any more, so it is found at the end.
+TEST_F(ProcessGroupTest, WhatEndedJustBeforeTheStopIsNotedToo) {
+  ASSERT_TRUE(group_.Start(Shell("a", "exec sleep 600")).ok());
+  ASSERT_TRUE(group_.Start(Shell("b", "echo why; exit 3")).ok());
+  siginfo_t ended{};  // waits, and leaves it to be waited for
+  ASSERT_EQ(waitid(P_PID, static_cast<id_t>(group_.pid(1)), &ended, WEXITED | WNOWAIT), 0);
+  EXPECT_THAT(group_.Stop(SteadyNow() + 30s), IsEmpty());
+  ASSERT_THAT(group_.ends(), SizeIs(1));
+  EXPECT_EQ(group_.ends()[0].member, 1u);
+  EXPECT_EQ(group_.ends()[0].what, "b ended (exit status 3): why");
+  EXPECT_FALSE(group_.ends()[0].started_again);
 }
 
 TEST_F(ProcessGroupTest, WhatDoesNotEndInTimeIsKilledAndNamed) {

@@ -16,6 +16,7 @@
 #include "live/resources.h"
 #include "live/span_store.h"
 #include "live/station.h"
+#include "live/target_watch.h"
 #include "loop/timer.h"
 #include "pubsub/message.h"
 #include "remote/remote.h"
@@ -34,6 +35,7 @@ constexpr uint64_t kEndsAtStartMax = 3;             // then it is no accident
 // How often a process sends its spans: an end that is not seen for longer would
 // lengthen every run.
 constexpr int kSpanDelayMs = 500;
+constexpr size_t kEndsSaid = 5;  // of an arm, one by one; the rest are counted
 
 std::string ShortId(const std::string& name) { return name.substr(name.rfind('/') + 1); }
 
@@ -59,7 +61,10 @@ class ProcessRun {
   bool Finished() const;
   bool StopAsked();
   Progress ReadProgress() const;
+  bool TargetGone();
+  void EndWith(absl::Status failure);
   void StopEverything();
+  void SayEnds();
 
   const std::string program_, folder_;
   Options options_;
@@ -73,8 +78,10 @@ class ProcessRun {
   std::unique_ptr<remote::Remote> remote_;
   std::unique_ptr<remote::Connection> setup_;
   std::unique_ptr<Resources> resources_;
+  std::unique_ptr<TargetWatch> watch_;  // while somebody else's broker is measured
   ProcessGroup group_;
-  std::vector<size_t> apis_;  // by arm, in group_
+  std::vector<size_t> apis_;    // by arm, in group_
+  std::vector<size_t> arm_of_;  // by member of group_
   std::unique_ptr<Load> load_;
 };
 
@@ -181,9 +188,11 @@ ProcessGroup::Member ProcessRun::WorkerOf(size_t arm, int hop) const {
 absl::Status ProcessRun::StartProcesses() {
   for (size_t arm = 0; arm < options_.lab.arms.size(); ++arm) {
     for (int hop = options_.lab.hops; hop >= 1; --hop) {
+      arm_of_.push_back(arm);
       if (absl::Status status = group_.Start(WorkerOf(arm, hop)); !status.ok()) return status;
     }
     apis_.push_back(group_.size());
+    arm_of_.push_back(arm);
     if (absl::Status status = group_.Start(ApiOf(arm)); !status.ok()) return status;
   }
   return WaitReady();
@@ -241,6 +250,20 @@ bool ProcessRun::StopAsked() {
   return true;
 }
 
+// The workers' calls are not ours to see, so it asks all the time.
+bool ProcessRun::TargetGone() {
+  if (!watch_) return false;
+  EndWith(watch_->Look(SteadyNow(), kNever, result_.outcome.first));
+  return !result_.failure.ok();
+}
+
+void ProcessRun::EndWith(absl::Status failure) {
+  if (failure.ok()) return;
+  result_.failure = std::move(failure);
+  result_.outcome.ended_early = true;
+  result_.outcome.ended_early_why = std::string(MessageOf(result_.failure));
+}
+
 void ProcessRun::Measure() {
   timer_.ForgetLongest();
   if (server_) server_->ForgetLongest();
@@ -252,8 +275,11 @@ void ProcessRun::Measure() {
   const Instant give_up = result_.outcome.first + offset +
                           lab::Schedule(lab.millihertz, lab.slots).DueAfter(lab.slots - 1) + options_.drain;
   Instant next_report = result_.outcome.first + kReport;
+  if (options_.target) {
+    watch_ = std::make_unique<TargetWatch>(*setup_, target_.address, lab::TopicName(lab, lab.arms.front(), 1));
+  }
   while (!Finished() && SteadyNow() < give_up && group_.failure().empty()) {
-    if (StopAsked()) break;
+    if (StopAsked() || TargetGone()) break;
     group_.Tend(SteadyNow());
     if (options_.progress && SteadyNow() >= next_report) {
       next_report += kReport;
@@ -263,6 +289,9 @@ void ProcessRun::Measure() {
   }
   load_->EndSending();
   result_.outcome.end = SteadyNow();
+  if (watch_ && !Finished() && !result_.outcome.ended_early) {
+    EndWith(watch_->LookLast(SteadyNow(), kNever, result_.outcome.first));
+  }
   result_.last_progress = ReadProgress();
 }
 
@@ -316,6 +345,31 @@ void ProcessRun::StopEverything() {
   timer_.Stop();
 }
 
+// A figure that includes a restart measures the restart: the arm is not valid.
+// What ended before the first message was none of the run.
+void ProcessRun::SayEnds() {
+  std::vector<size_t> said(options_.lab.arms.size()), unsaid(options_.lab.arms.size());
+  for (const ProcessGroup::End& end : group_.ends()) {
+    const size_t arm = arm_of_[end.member];
+    if (said[arm] == kEndsSaid) {
+      ++unsaid[arm];
+      continue;
+    }
+    ++said[arm];
+    std::string text = StrCat(IntoRun(end.at, result_.outcome.first), " ", end.what,
+                              end.started_again ? "; it was started again" : "; it was not started again");
+    const bool measured = end.at >= result_.outcome.first;
+    (measured ? result_.outcome.arms[arm].incidents : result_.notes).push_back(std::move(text));
+  }
+  for (size_t arm = 0; arm < unsaid.size(); ++arm) {
+    if (unsaid[arm] == 0) continue;
+    result_.outcome.arms[arm].incidents.push_back(StrCat(unsaid[arm], " more ends of its processes"));
+  }
+  if (group_.restarts() > 0) {
+    result_.notes.push_back(StrCat("of its processes ", group_.restarts(), " ended unasked and were started again"));
+  }
+}
+
 absl::StatusOr<Result> ProcessRun::Run(const TakeSpans& message_spans) {
   absl::Status status = Prepare();
   if (status.ok()) status = StartProcesses();
@@ -323,14 +377,13 @@ absl::StatusOr<Result> ProcessRun::Run(const TakeSpans& message_spans) {
   if (status.ok() && !result_.outcome.ended_early) Measure();
   StopEverything();
   if (!status.ok() && !result_.outcome.ended_early) return WithWhatIsLeft(status, result_.not_removed);
-  if (group_.restarts() > 0) {
-    result_.notes.push_back(StrCat(group_.restarts(), " processes ended unasked and were started again"));
-  }
   result_.outcome.options = options_.lab;
   ProcessBooks books{
       .options = options_.lab, .anchor = result_.anchor, .folder = folder_, .load = load_.get(), .spans = *spans_};
   absl::Status filled = FillOutcome(books, result_, message_spans);
   if (!filled.ok()) return filled;
+  SayEnds();
+  if (!result_.failure.ok()) lab::AddIncident(result_.outcome, MessageOf(result_.failure));
   if (!group_.failure().empty()) {
     for (lab::Outcome::Arm& arm : result_.outcome.arms) arm.counts.failure = group_.failure();
   }

@@ -10,6 +10,7 @@
 #include "live/driver.h"
 #include "live/pace.h"
 #include "live/resources.h"
+#include "live/target_watch.h"
 #include "loop/timer.h"
 #include "remote/remote.h"
 #include "server/grpc_server.h"
@@ -38,6 +39,8 @@ class Session {
   void Measure();
   void Drain(Instant give_up);
   bool StopAsked();
+  void EndEarly(std::string why);
+  void LookAtTarget();
   Progress ReadProgress();
   void Report();
   void StopEverything();
@@ -55,6 +58,7 @@ class Session {
   std::unique_ptr<remote::Remote> remote_;
   std::unique_ptr<remote::Connection> setup_;
   std::unique_ptr<Resources> resources_;
+  std::unique_ptr<TargetWatch> watch_;  // while somebody else's broker is measured
   std::unique_ptr<lab::Experiment> lab_;
   std::unique_ptr<Driver> driver_;
 };
@@ -134,12 +138,24 @@ bool Session::StopAsked() {
   if (why.empty()) {
     result_.failure = driver_ ? driver_->failure() : absl::OkStatus();
     if (result_.failure.ok()) result_.failure = remote::CheckAccess(target_);
+    if (result_.failure.ok()) LookAtTarget();
     why = MessageOf(result_.failure);
   }
   if (why.empty()) return false;
+  EndEarly(std::move(why));
+  return true;
+}
+
+void Session::EndEarly(std::string why) {
   result_.outcome.ended_early = true;
   result_.outcome.ended_early_why = std::move(why);
-  return true;
+}
+
+// Only once calls fail: a question is load on the broker that is measured.
+void Session::LookAtTarget() {
+  const Instant failing = driver_ ? driver_->failing_since() : kNever;
+  if (!watch_ || failing == kNever) return;
+  result_.failure = watch_->Look(SteadyNow(), failing, result_.outcome.first);
 }
 
 // Counts are read on the strand; sorting the latenesses happens here, off it.
@@ -178,6 +194,9 @@ void Session::Measure() {
   });
   next_report_ = result_.outcome.first + kReport;
   const lab::Options& lab = options_.lab;
+  if (options_.target) {
+    watch_ = std::make_unique<TargetWatch>(*setup_, target_.address, lab::TopicName(lab, lab.arms.front(), 1));
+  }
   const Duration slots = lab::Schedule(lab.millihertz, lab.slots).DueAfter(lab.slots - 1);
   Duration offset{0};
   for (const lab::Group& group : lab.groups) offset = std::max(offset, group.offset);
@@ -197,6 +216,10 @@ void Session::Drain(Instant give_up) {
     Report();
     std::this_thread::sleep_for(kPoll);
   }
+  // What is missing is lost only if the target still answers.
+  if (driver_->finished() || !watch_) return;
+  result_.failure = watch_->LookLast(SteadyNow(), driver_->failing_since(), result_.outcome.first);
+  if (!result_.failure.ok()) EndEarly(std::string(MessageOf(result_.failure)));
 }
 
 // Set-up opens every connection and stream at once; a stall of that is none of
@@ -250,6 +273,8 @@ absl::StatusOr<Result> Session::Run() {
   result_.probes = driver_->TakeProbes();
   driver_->Release();
   lab::TakeBooks(*lab_, result_.outcome);
+  if (watch_ && !watch_->answers() && !result_.failure.ok())
+    lab::AddIncident(result_.outcome, MessageOf(result_.failure));
   result_.outcome.health.events_overflowed = result_.client_events->overflowed() + result_.broker_events->overflowed();
   result_.clock_drift = WallNow() - result_.anchor.ToWall(SteadyNow());
   return std::move(result_);
@@ -279,7 +304,7 @@ void FoldPaths(Result& result,
   const lab::Options& lab = result.outcome.options;
   result.outcome.paths.assign(lab.arms.size(), {});
   for (size_t arm = 0; arm < lab.arms.size(); ++arm) {
-    for (uint64_t slot = 0; slot < lab.slots; ++slot) {
+    for (uint64_t slot = 0; slot < result.outcome.arms[arm].counts.sent; ++slot) {
       std::function<void(std::vector<trace::Span>&)> take;
       if (message_spans) take = [&](std::vector<trace::Span>& spans) { message_spans(arm, slot, spans); };
       const auto [hi, lo] = lab::TraceIdOf(lab, arm, slot);

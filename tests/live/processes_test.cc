@@ -109,6 +109,63 @@ TEST_F(ProcessesTest, AnyProgramCanBeAWorker) {
   EXPECT_EQ(mine.at("exactly_once_seen"), true);
 }
 
+// Which process of this test's has `variable` in its environment; 0: none.
+pid_t ProcessWith(const std::string& variable) {
+  for (const auto& process : fs::directory_iterator("/proc")) {
+    std::ostringstream environment;
+    environment << std::ifstream(process.path() / "environ").rdbuf();
+    if (environment.str().find(variable) != std::string::npos) return std::stoi(process.path().filename().string());
+  }
+  return 0;
+}
+
+TEST_F(ProcessesTest, AKilledWorkerMakesItsArmInvalidAndItsFolderSaysSo) {
+  Process run = Hopgap({"run", "--processes", "--profile", "none", "--work", "0ms", "--rate", "5", "--messages", "20",
+                        "--drain", "3s", "--out", "r"});
+  ASSERT_TRUE(run.WaitForText("late p99", 60s)) << run.output();
+  const pid_t victim = ProcessWith("/std-hop2.ready");
+  ASSERT_GT(victim, 0);
+  ASSERT_EQ(kill(victim, SIGKILL), 0);
+  run.Wait(120s);
+  const std::string what = "s into the run worker 2 of std ended (signal 9): ";
+  const auto has_it = ::testing::Contains(HasSubstr(what));
+  const json document = json::parse(Read("r/run.json"), nullptr, false), std_arm = document.at("arms")[0];
+  EXPECT_EQ(std_arm.at("verdict").at("valid"), false);
+  EXPECT_THAT(std_arm.at("verdict").at("reasons").get<std::vector<std::string>>(), has_it);
+  EXPECT_THAT(document.at("outcome").at("notes").get<std::vector<std::string>>(),
+              ::testing::Contains("of its processes 1 ended unasked and were started again"));
+  EXPECT_THAT(json::parse(Read("r/summary.json")).at("verdict").at("reasons").get<std::vector<std::string>>(), has_it);
+  EXPECT_THAT(Read("r/report.html"), HasSubstr(what));
+  Process analyze = Hopgap({"analyze", "r", "--json"});
+  EXPECT_THAT(analyze.Wait(), ::testing::AnyOf(2, 7)) << analyze.output();
+  EXPECT_EQ(json::parse(analyze.output(), nullptr, false), json::parse(Read("r/summary.json"), nullptr, false));
+}
+
+// A target that is gone has lost nothing that the books could tell.
+TEST_F(ProcessesTest, ATargetThatDiesEndsTheRunWithItsOwnCode) {
+  for (const bool processes : {false, true}) {
+    SCOPED_TRACE(processes);
+    Process serve = Hopgap({"serve", "--port", "0"});
+    ASSERT_TRUE(serve.WaitForText("stop with Ctrl-C", 20s)) << serve.output();
+    const size_t at = serve.output().find("EMULATOR_HOST=") + 14;
+    const std::string target = serve.output().substr(at, serve.output().find('\n', at) - at);
+    const std::string folder = processes ? "p" : "h";
+    Process run = Hopgap(With({"run", "--target", target, "--work", "0ms", "--rate", "10", "--messages", "30",
+                               "--drain", "1s", "--out", folder},
+                              processes ? std::vector<std::string>{"--processes"} : std::vector<std::string>{}));
+    ASSERT_TRUE(run.WaitForText("late p99", 60s)) << run.output();
+    serve.Signal(SIGKILL);
+    EXPECT_EQ(run.Wait(120s), 4) << run.output();
+    EXPECT_THAT(run.output(), HasSubstr("hopgap: the target at " + target + " stopped answering "));
+    const json outcome = json::parse(Read(folder + "/run.json")).at("outcome");
+    EXPECT_EQ(outcome.at("ended_early"), true);
+    EXPECT_THAT(outcome.at("ended_early_why").get<std::string>(), HasSubstr("stopped answering"));
+    Process analyze = Hopgap({"analyze", folder});
+    EXPECT_EQ(analyze.Wait(), 2) << "what completed, and not valid";
+    EXPECT_THAT(analyze.output(), HasSubstr("stopped answering"));
+  }
+}
+
 TEST_F(ProcessesTest, CtrlCReportsWhatCompletedAndLeavesNoProcessBehind) {
   Process run = Hopgap(
       {"run", "--processes", "--profile", "none", "--work", "0ms", "--rate", "10", "--messages", "500", "--out", "r"});
