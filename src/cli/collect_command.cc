@@ -150,8 +150,11 @@ void AddCollect(CLI::App& app, Commands& commands) {
   auto options = std::make_shared<CollectOptions>();
   CLI::App* command = app.add_subcommand("collect", "receive spans by OTLP from anything, for `hopgap analyze`");
   command->group("Explain");
-  command->add_option("--otlp-port", options->otlp_port, "OTLP over gRPC; 0: any free one")->capture_default_str();
+  command->add_option("--otlp-port", options->otlp_port, "OTLP over gRPC; 0: any free one")
+      ->capture_default_str()
+      ->check(CLI::Range(0, kPortMax));
   command->add_option("--http-port", options->http_port, "OTLP over HTTP, protobuf or JSON; 0: any free one")
+      ->check(CLI::Range(0, kPortMax))
       ->capture_default_str();
   command->add_option("--host", options->host, "address to listen on")->capture_default_str();
   command->add_flag(kInsecureFlag, options->insecure,

@@ -3,6 +3,8 @@
 #include <absl/status/status.h>
 
 #include <functional>
+#include <map>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -40,8 +42,11 @@ void AddDoctor(CLI::App& app, Commands& commands);
 void AddFit(CLI::App& app, Commands& commands);
 void AddSweep(CLI::App& app, Commands& commands);
 
-// "hopgap: TEXT" on standard error; returns `code`.
+// "hopgap: TEXT" on standard error; returns `code`. Of a flag in TEXT that was
+// not typed it says where its value came from.
 int Fail(int code, std::string_view text);
+// "--rate" -> "HOPGAP_RATE": what Fail() says. Once, before any command runs.
+void SetFlagSources(std::map<std::string, std::string> sources);
 // The exit code of a status from set-up.
 int CodeOf(const absl::Status& status);
 // The same for what a target said: there PermissionDenied is a matter of

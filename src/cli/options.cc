@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstdlib>
 #include <map>
+#include <set>
 
 #include "base/text.h"
 #include "cli/target_flags.h"
@@ -106,6 +107,20 @@ absl::StatusOr<Duration> ParseDuration(std::string_view flag, std::string_view t
   return Duration{static_cast<int64_t>(std::llround(nanos))};
 }
 
+absl::StatusOr<uint64_t> ParseSize(std::string_view flag, std::string_view text) {
+  const size_t digits = text.find_first_not_of("0123456789");
+  const std::optional<uint64_t> number = ParseNumber<uint64_t>(text.substr(0, digits));
+  const std::string_view unit = digits == std::string_view::npos ? "" : text.substr(digits);
+  const std::map<std::string_view, int> units = {{"", 0}, {"KiB", 10}, {"MiB", 20}, {"GiB", 30}, {"TiB", 40}};
+  const auto found = units.find(unit);
+  if (!number || found == units.end()) return Bad(flag, text, "is not a size such as 512MiB, 4GiB or 1048576");
+  // Compared before it is shifted, so that nothing overflows.
+  if (*number > kSizeMax >> found->second || *number << found->second < kSizeMin) {
+    return Bad(flag, text, "is outside [1KiB, 1TiB]");
+  }
+  return *number << found->second;
+}
+
 absl::StatusOr<uint64_t> ParseRate(std::string_view text) {
   const std::optional<double> rate = ParseNumber<double>(text);
   if (!rate || !(*rate >= 0.001) || *rate > kRateMax) {
@@ -134,6 +149,7 @@ struct RunFlags::Raw {
   absl::Status ApplyPreset(RunOptions& options) const;
   absl::Status FinishSize(RunOptions& options) const;
   absl::Status FinishTarget(RunOptions& options) const;
+  absl::Status FinishArms(RunOptions& options) const;
   absl::Status FinishRest(RunOptions& options) const;
 };
 
@@ -292,6 +308,28 @@ absl::Status RunFlags::Raw::FinishTarget(RunOptions& options) const {
   return absl::OkStatus();
 }
 
+absl::Status RunFlags::Raw::FinishArms(RunOptions& options) const {
+  constexpr std::string_view kOwnName = "; a second one needs a name of its own, such as";
+  std::set<std::string> given;
+  for (const std::string& arm : arms) {
+    absl::StatusOr<lab::ArmSpec> parsed = lab::ParseArm(arm, client);
+    if (!parsed.ok()) return parsed.status();
+    if (parsed->dedupe && processes) return Bad("--arm", arm, "not with --processes, whose workers keep no store");
+    if (!parsed->worker.empty() && !processes) return Bad("--arm", arm, "a worker of its own needs --processes");
+    // It would be the same arm, and not one more. eos-overlap may be asked for: only the replay has it anyway.
+    if (arm == "std" || arm == "eos") {
+      return Bad("--arm", arm, StrCat("every group has this arm anyway", kOwnName, " ", arm, "2:", arm));
+    }
+    if (!given.insert(parsed->name).second) {
+      return Bad(
+          "--arm", arm,
+          StrCat("the name '", parsed->name, "' was given before", kOwnName, " ", parsed->name, "2:", parsed->kind));
+    }
+  }
+  options.arms = arms;
+  return absl::OkStatus();
+}
+
 absl::Status RunFlags::Raw::FinishRest(RunOptions& options) const {
   if (publish != "await" && publish != "fire") return Bad("--publish", publish, "is neither await nor fire");
   options.publish = publish == "await" ? lab::PublishMode::kAwait : lab::PublishMode::kFire;
@@ -309,17 +347,7 @@ absl::Status RunFlags::Raw::FinishRest(RunOptions& options) const {
   absl::StatusOr<SpanChoice> choice = ParseSpans(spans);
   if (!choice.ok()) return choice.status();
   options.spans = *choice;
-  for (const std::string& arm : arms) {
-    absl::StatusOr<lab::ArmSpec> parsed = lab::ParseArm(arm, client);
-    if (!parsed.ok()) return parsed.status();
-    if (parsed->dedupe && processes) {
-      return absl::InvalidArgumentError(StrCat("--arm ", arm, ": not with --processes, whose workers keep no store"));
-    }
-    if (!parsed->worker.empty() && !processes) {
-      return absl::InvalidArgumentError(StrCat("--arm ", arm, ": a worker of its own needs --processes"));
-    }
-  }
-  options.arms = arms;
+  if (absl::Status status = FinishArms(options); !status.ok()) return status;
   for (const std::string& plant : plants) {
     if (absl::Status status = ApplyPlant(plant, options.plants); !status.ok()) return status;
   }

@@ -100,4 +100,9 @@ absl::StatusOr<uint64_t> ParseRate(std::string_view text);
 // "200ms", "20s", "1.5m", "0"; InvalidArgument names `flag`.
 absl::StatusOr<Duration> ParseDuration(std::string_view flag, std::string_view text);
 
+// "4GiB", "512MiB", "64KiB", "4096" as bytes; InvalidArgument names `flag`, also
+// outside [kSizeMin, kSizeMax].
+inline constexpr uint64_t kSizeMin = 1 << 10, kSizeMax = uint64_t{1} << 40;
+absl::StatusOr<uint64_t> ParseSize(std::string_view flag, std::string_view text);
+
 }  // namespace hopgap::cli

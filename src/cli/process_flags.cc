@@ -74,7 +74,7 @@ absl::StatusOr<Address> ParseAddress(std::string_view flag, std::string_view tex
   const size_t colon = text.rfind(':');
   const std::optional<uint16_t> port =
       colon == std::string_view::npos ? std::nullopt : ParseNumber<uint16_t>(text.substr(colon + 1));
-  if (!port) return absl::InvalidArgumentError(StrCat(flag, " ", text, ": is not HOST:PORT"));
+  if (!port) return absl::InvalidArgumentError(StrCat(flag, " ", text, ": is not HOST:PORT with a port in [0, 65535]"));
   std::string host(text.substr(0, colon));
   if (host.size() > 2 && host.front() == '[' && host.back() == ']') host = host.substr(1, host.size() - 2);
   return Address{host.empty() ? "127.0.0.1" : host, *port};

@@ -36,7 +36,8 @@ struct ServeOptions {
   uint64_t delay_seed = kBuiltinSeed;
   std::string seed;
   std::string tls_cert, tls_key, client_ca, auth_token_file;
-  std::string data;     // empty: in memory
+  std::string data;  // empty: in memory
+  std::string backlog_limit = "4GiB";
   bool memory = false;  // says what is the default
   bool insecure = false;
   bool admin = false;
@@ -155,6 +156,9 @@ int ServeCommand(const ServeOptions& options) {
   server_options.broker.first_message_id = static_cast<uint64_t>(ToNanos(server_options.broker.anchor.wall)) / 1000;
   server_options.broker.response_policy =
       options.policy == "gated" ? broker::ResponsePolicy::kGated : broker::ResponsePolicy::kEager;
+  const absl::StatusOr<uint64_t> backlog = ParseSize("--backlog-limit", options.backlog_limit);
+  if (!backlog.ok()) return Fail(kBadConfiguration, MessageOf(backlog.status()));
+  server_options.broker.retained_bytes_max = *backlog;
   if (absl::Status status = AddProfile(options, server_options.broker); !status.ok()) {
     return Fail(kBadConfiguration, MessageOf(status));
   }
@@ -206,7 +210,9 @@ void AddServe(CLI::App& app, Commands& commands) {
   auto options = std::make_shared<ServeOptions>();
   CLI::App* command = app.add_subcommand("serve", "run the broker alone: Pub/Sub for tests, exactly-once included");
   command->group("Serve");
-  command->add_option("--port", options->port, "port to listen on; 0: any free one")->capture_default_str();
+  command->add_option("--port", options->port, "port to listen on; 0: any free one")
+      ->capture_default_str()
+      ->check(CLI::Range(0, kPortMax));
   command
       ->add_option("--host", options->host, "address to listen on; beyond loopback callers must be asked who they are")
       ->capture_default_str();
@@ -215,6 +221,11 @@ void AddServe(CLI::App& app, Commands& commands) {
                                    "survives a crash (docs/reliability.md)");
   command->add_flag("--memory", options->memory, "keep everything in memory, and forget it at the end (the default)")
       ->excludes(data);
+  command
+      ->add_option("--backlog-limit", options->backlog_limit,
+                   "bytes of messages that subscriptions, snapshots and retention may keep, such as 512MiB; beyond it "
+                   "Publish is refused with RESOURCE_EXHAUSTED")
+      ->capture_default_str();
   command->add_option("--profile", options->profile, "delays to add for every project: none, cloud-replay, or a FILE")
       ->capture_default_str();
   command->add_option("--response-policy", options->policy, "eager or gated")

@@ -3,6 +3,7 @@
 #include <absl/status/statusor.h>
 
 #include <functional>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -19,11 +20,25 @@ namespace hopgap::cli {
 // Adds --config to a command.
 void AddConfigFlag(CLI::App& command);
 
-// `arguments` (without the program's name) with what environment and file say
-// appended, ready to be parsed. InvalidArgument naming file and key for a key
-// that is no flag of the command or a value of the wrong shape.
+struct Settings {
+  std::vector<std::string> arguments;          // with what environment and file say appended, ready to be parsed
+  std::map<std::string, std::string> sources;  // "--rate" -> "HOPGAP_RATE", of flags that were not typed
+};
+
+// `arguments` are those of the program, without its name. InvalidArgument naming
+// file and key for a key that is no flag of the command or a value of the wrong
+// shape.
 using Environment = std::function<const char*(const char* name)>;
-absl::StatusOr<std::vector<std::string>> WithSettings(const CLI::App& app, std::vector<std::string> arguments,
-                                                      const Environment& environment);
+absl::StatusOr<Settings> WithSettings(const CLI::App& app, std::vector<std::string> arguments,
+                                      const Environment& environment);
+
+// A sentence for each of `names` (variables that are set) that is no flag's of
+// any command and looks like one that is. Others with HOPGAP_ are somebody else's:
+// a cluster makes such names for a service called hopgap.
+std::vector<std::string> SuspiciousVariables(const CLI::App& app, const std::vector<std::string>& names);
+
+// A sentence on what `arguments` name that there is not: a command, or a flag of
+// the command; with the nearest that there is. Empty if all is there.
+std::string UnknownName(const CLI::App& app, const std::vector<std::string>& arguments);
 
 }  // namespace hopgap::cli

@@ -4,6 +4,7 @@
 #include <signal.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
@@ -105,7 +106,12 @@ TEST_F(CliTest, ASampleSaysHowManyOfHowMany) {
 }
 
 TEST_F(CliTest, WrongWordsNameFlagValueAndLimit) {
-  ExpectFailure({"run", "--no-such-flag"}, 3, "--no-such-flag");
+  ExpectFailure({"run", "--no-such-flag"}, 3, "--no-such-flag: no flag of hopgap run;");
+  ExpectFailure({"run", "--mesages", "1"}, 3, "--mesages: no flag of hopgap run; did you mean --messages?");
+  ExpectFailure({"sevre"}, 3, "unknown command 'sevre'; did you mean serve?");
+  ExpectFailure({"bogus"}, 3, "unknown command 'bogus'; there are run, simulate,");
+  ExpectFailure({"run", "--arm", "std"}, 3, "--arm std: every group has this arm anyway");
+  ExpectFailure({"run", "--arm", "eos-java", "--arm", "eos-java"}, 3, "the name 'eos-java' was given before");
   ExpectFailure({"run", "--rate", "0"}, 3, "--rate 0: is outside [0.001, 100000]");
   ExpectFailure({"run", "--streams", "101"}, 3, "--streams 101: is outside [1, 100]");
   ExpectFailure({"run", "--work", "200"}, 3, "--work 200: is not a duration");
@@ -124,6 +130,21 @@ TEST_F(CliTest, WrongWordsNameFlagValueAndLimit) {
   ExpectFailure({"run", "--target", "localhost:1", "--plant", "ack=7ms"}, 3, "need the embedded broker");
   ExpectFailure({"analyze", "nothing-here"}, 3, "nothing-here: cannot be read");
   EXPECT_THAT(Entries(), ::testing::IsEmpty());
+}
+
+TEST_F(CliTest, WhatTheEnvironmentSaysIsNamed) {
+  const auto output = [&](const std::string& variable, int code) {
+    Process process = Hopgap({"serve", "--host", "nowhere."}, {variable});
+    EXPECT_NE(process.Wait(), 0);
+    EXPECT_TRUE(code == 0 || process.Wait() == code) << process.output();
+    return process.output();
+  };
+  EXPECT_THAT(output("HOPGAP_PORT=65536", 3), HasSubstr("Value 65536 not in range [0 - 65535]"));
+  EXPECT_THAT(output("HOPGAP_PORT=tcp://10.0.0.1:1", 3), HasSubstr("; --port is from HOPGAP_PORT\n"));
+  EXPECT_THAT(output("HOPGAP_PORTT=1", 0), HasSubstr("HOPGAP_PORTT is set, and no flag is called so: it changes "
+                                                     "nothing. Did you mean HOPGAP_PORT?"));
+  // A cluster sets such for a service called hopgap.
+  EXPECT_THAT(output("HOPGAP_SERVICE_HOST=10.0.0.1", 0), ::testing::Not(HasSubstr("HOPGAP_SERVICE_HOST")));
 }
 
 TEST_F(CliTest, AnUnwritableOutFailsBeforeTheRunAndLeavesNothing) {
@@ -242,6 +263,25 @@ TEST_F(CliTest, HelpGroupsTheCommands) {
   Process help = Hopgap({"--help"});
   EXPECT_EQ(help.Wait(), 0);
   for (const char* group : {"Measure", "Explain", "Serve", "Predict"}) EXPECT_THAT(help.output(), HasSubstr(group));
+}
+
+TEST_F(CliTest, EveryHelpFits80Columns) {
+  Process all = Hopgap({"bogus"});
+  all.Wait();
+  const size_t from = all.output().find("there are ") + 10;
+  std::istringstream names(all.output().substr(from, all.output().find(';', from) - from));
+  size_t commands = 0;
+  for (std::string name; names >> name; ++commands) {
+    if (name.back() == ',') name.pop_back();
+    Process help = Hopgap({name, "--help"});
+    EXPECT_EQ(help.Wait(), 0) << name;
+    std::istringstream lines(help.output());
+    for (std::string line; std::getline(lines, line);) {
+      const auto columns = std::count_if(line.begin(), line.end(), [](char c) { return (c & 0xc0) != 0x80; });
+      EXPECT_LE(columns, 80) << name << ": " << line;
+    }
+  }
+  EXPECT_GE(commands, 16u);
 }
 
 }  // namespace

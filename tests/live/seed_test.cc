@@ -134,6 +134,21 @@ TEST_F(ServeSeedTest, C40_ABadSeedEndsTheProcessAndIsNamed) {
   EXPECT_THAT(serve.output(), HasSubstr("--seed seed.yaml: line 8: projects.p.subscriptions.bad.filter: "));
 }
 
+TEST_F(ServeSeedTest, BeyondItsBacklogLimitAPublishIsRefused) {
+  const auto serve = [&](const std::string& limit) {
+    Process process({HOPGAP_BINARY, "serve", "--port", "0", "--seed", "seed.yaml", "--backlog-limit", limit},
+                    folder_.string());
+    EXPECT_EQ(process.Wait(), 3);
+    return process.output();
+  };
+  Write(StrCat("projects: {p: {topics: {t: {messages: [{data: '", std::string(2000, 'x'),
+               "'}]}}, subscriptions: {s: {topic: t}}}}"));
+  EXPECT_THAT(serve("1KiB"), HasSubstr("acknowledged yet: the limit of 1024 is reached"));
+  EXPECT_THAT(serve("1023"), HasSubstr("--backlog-limit 1023: is outside [1KiB, 1TiB]"));
+  EXPECT_THAT(serve("99999999999TiB"), HasSubstr("is outside [1KiB, 1TiB]"));
+  EXPECT_THAT(serve("4GB"), HasSubstr("--backlog-limit 4GB: is not a size such as 512MiB"));
+}
+
 TEST_F(ServeSeedTest, AFileThatIsNoSeedIsNamedBeforeAnythingBegins) {
   Write("projects: {p: {topic: {}}}");
   Process serve = Serve(FreePort());
