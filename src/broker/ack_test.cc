@@ -30,8 +30,7 @@ class AckTest : public ::testing::Test {
   World world_;
 };
 
-// C01
-TEST_F(AckTest, ExactlyOnceRefusesAnExpiredIdAndDeliversAgain) {
+TEST_F(AckTest, C01_ExactlyOnceRefusesAnExpiredIdAndDeliversAgain) {
   const auto ids = world_.Publish("top", {"m"});
   const auto first = world_.Pull("eos");
   ASSERT_THAT(first, SizeIs(1));
@@ -48,8 +47,7 @@ TEST_F(AckTest, ExactlyOnceRefusesAnExpiredIdAndDeliversAgain) {
   EXPECT_THAT(world_.Pull("eos"), IsEmpty());
 }
 
-// C02
-TEST_F(AckTest, StandardTakesAnExpiredIdAndTheMessageIsGone) {
+TEST_F(AckTest, C02_StandardTakesAnExpiredIdAndTheMessageIsGone) {
   world_.Publish("top", {"m"});
   const std::string id = PullOne("std");
   world_.Advance(12s);
@@ -93,8 +91,7 @@ TEST_F(AckTest, ExpiryIsInclusiveAndSeenAtTheLookup) {
   }
 }
 
-// C03
-TEST_F(AckTest, MixedBatchAcksTheGoodIdsAndCallsThemTransient) {
+TEST_F(AckTest, C03_MixedBatchAcksTheGoodIdsAndCallsThemTransient) {
   world_.Publish("top", {"bad"});
   const std::string bad = PullOne("eos");
   world_.Advance(10s);
@@ -112,8 +109,7 @@ TEST_F(AckTest, MixedBatchAcksTheGoodIdsAndCallsThemTransient) {
   EXPECT_THAT(DataOf(world_.Pull("eos")), ElementsAre("bad"));
 }
 
-// C04
-TEST_F(AckTest, ASupersededIdChangesNothing) {
+TEST_F(AckTest, C04_ASupersededIdChangesNothing) {
   world_.Publish("top", {"m"});
   const std::string a1 = PullOne("eos");
   EXPECT_TRUE(world_.Modify("eos", {a1}, 0).ok());

@@ -17,8 +17,7 @@ class PullTest : public ::testing::Test {
   World world_;
 };
 
-// C30
-TEST_F(PullTest, MaxMessagesIsAtLeastOneAndCappedAtAThousand) {
+TEST_F(PullTest, C30_MaxMessagesIsAtLeastOneAndCappedAtAThousand) {
   for (int32_t bad : {0, -1}) {
     const absl::Status status = world_.Await(world_.StartPull("std", bad)).status;
     EXPECT_THAT(status, HasCode(kInvalid));

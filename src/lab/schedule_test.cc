@@ -7,9 +7,9 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// C48: 30 a second for 30 s are 900 slots, evenly spread; the tick at exactly
-// 30 s is outside.
-TEST(ScheduleTest, SlotsAreEvenlySpreadFromOneStart) {
+// 30 a second for 30 s are 900 slots, evenly spread; the tick at exactly 30 s is
+// outside.
+TEST(ScheduleTest, C48_SlotsAreEvenlySpreadFromOneStart) {
   const Schedule schedule(30'000, Schedule::SlotsIn(30'000, 30s));
   EXPECT_EQ(schedule.slots(), 900u);
   EXPECT_EQ(schedule.DueAfter(0), 0ns);
