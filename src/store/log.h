@@ -82,7 +82,7 @@ class Log {
   absl::Status OpenSegments();
   absl::Status ReadSegments(const Visit& visit);
   absl::Status ReadOne(const Frame& frame, const Position& at, const Visit& visit);
-  absl::Status CheckEnd(const Position& end, bool last_group_whole);
+  absl::Status CheckEnd(const Position& end, const Position& damaged);
   absl::Status Settle(const Position& end);
   absl::StatusOr<pubsub::Bytes> FindBody(const broker::Place& place, uint32_t length);
 

@@ -154,6 +154,28 @@ TEST(LogTest, ATornLastGroupIsCutOffAndTheJournalGoesOn) {
   }
 }
 
+// However often it is torn before it is written once: in front, so that later
+// records of it are there and no earlier ones, or behind.
+TEST(LogTest, AGroupThatIsTornAfterEveryStartIsCutOffEveryTime) {
+  for (const bool front : {true, false}) {
+    SCOPED_TRACE(front ? "the front is missing" : "the end is missing");
+    auto contents = std::make_shared<Contents>();
+    Write(*Reopen(contents).log, {"one", "two"});
+    const std::string name = Segment::NameOf(1);
+    for (int start = 0; start < 4; ++start) {
+      contents = Copy(*contents);
+      Opened opened = Reopen(contents);
+      ASSERT_TRUE(opened.status.ok()) << "start " << start << ": " << opened.status;
+      ASSERT_THAT(opened.records, ElementsAre("one", "two"));
+      const std::string before = *contents->files[name];
+      Write(*opened.log, {std::string(100, 'x'), std::string(100, 'y'), std::string(100, 'z')});
+      const size_t at = before.find("two") + 5, length = 100;  // the end of "two", and a part of what follows
+      std::string& bytes = *contents->files[name];
+      front ? bytes.replace(at, length, before, at, length) : bytes.replace(at + 300, 200, before, at + 300, 200);
+    }
+  }
+}
+
 TEST(LogTest, ATornFirstGroupOfASegmentIsTornToo) {
   auto contents = std::make_shared<Contents>();
   Opened opened = Reopen(contents);

@@ -48,16 +48,20 @@ absl::Status Log::ReadSegments(const Visit& visit) {
   }
   if (!needed_.contains(at.segment))
     return DamagedAt(at.segment, at.offset, "the file is missing: the journal begins there");
-  bool last_group_whole = true;
+  std::vector<std::pair<Frame, Position>> group;  // that has not come to its end yet
   for (;;) {
     const Segment& segment = *needed_.at(at.segment);
     const std::optional<Frame> frame = ReadFrame(segment.bytes(), at.offset, segment.mark());
     if (frame && frame->sequence == at.sequence) {
-      next_group_ = frame->group + 1;
-      last_group_whole = frame->last_of_group;
-      if (absl::Status read = ReadOne(*frame, at, visit); !read.ok()) return read;
+      group.emplace_back(*frame, at);
       at.offset += FrameBytes(frame->payload.size());
       ++at.sequence;
+      if (!frame->last_of_group) continue;
+      for (const auto& [whole, place] : group) {
+        if (absl::Status read = ReadOne(whole, place, visit); !read.ok()) return read;
+      }
+      next_group_ = frame->group + 1;
+      group.clear();
       continue;
     }
     // The segment is full, or the journal ends here.
@@ -67,8 +71,9 @@ absl::Status Log::ReadSegments(const Visit& visit) {
     if (!first || first->sequence != at.sequence) break;
     at = {.segment = at.segment + 1, .offset = Segment::kHeaderBytes, .sequence = at.sequence};
   }
-  if (absl::Status checked = CheckEnd(at, last_group_whole); !checked.ok()) return checked;
-  return Settle(at);
+  const Position end = group.empty() ? at : group.front().second;
+  if (absl::Status checked = CheckEnd(end, at); !checked.ok()) return checked;
+  return Settle(end);
 }
 
 absl::Status Log::ReadOne(const Frame& frame, const Position& at, const Visit& visit) {
@@ -89,16 +94,17 @@ absl::Status Log::ReadOne(const Frame& frame, const Position& at, const Visit& v
 }
 
 // A group is written after the one before it is on the disk. So whatever intact
-// record lies behind the end belongs to the group that was being written, or
-// what is damaged here was whole once.
-absl::Status Log::CheckEnd(const Position& end, bool last_group_whole) {
-  const uint64_t torn_group = last_group_whole ? next_group_ : next_group_ - 1;
+// record lies behind the last whole group belongs to the one that was being
+// written, or what is damaged at `damaged` was whole once. The torn group goes as
+// a whole, also what is intact at its front, and its number is given again: a
+// number is one more than that of the group before, however often it is torn.
+absl::Status Log::CheckEnd(const Position& end, const Position& damaged) {
   struct Rest {
     Segment* segment;
     uint64_t from, to;
   };
   std::vector<Rest> rests;
-  const bool full = segment_bytes_ - end.offset <= kSegmentBytesMin;
+  const bool full = segment_bytes_ - damaged.offset <= kSegmentBytesMin;
   for (auto at = needed_.find(end.segment); at != needed_.end(); ++at) {
     // A record that did not fit is what the next segment begins with, and every record fits into the smallest.
     if (at->first > end.segment && !full) break;
@@ -108,8 +114,8 @@ absl::Status Log::CheckEnd(const Position& end, bool last_group_whole) {
     for (auto found = FindFrame(bytes, from, rest.segment->mark()); found;
          found = FindFrame(bytes, rest.to, rest.segment->mark())) {
       const Frame frame = *ReadFrame(bytes, *found, rest.segment->mark());
-      if (frame.group > torn_group) {
-        return DamagedAt(end.segment, end.offset,
+      if (frame.group > next_group_) {
+        return DamagedAt(damaged.segment, damaged.offset,
                          StrCat("a record is damaged here, and later ones follow (", Segment::NameOf(at->first),
                                 ", offset ", *found, "). Restore the directory from a copy"));
       }
@@ -123,7 +129,6 @@ absl::Status Log::CheckEnd(const Position& end, bool last_group_whole) {
     if (wiped.ok()) wiped = rest.segment->Sync();
     if (!wiped.ok()) return wiped;
   }
-  next_group_ = torn_group + 1;
   return absl::OkStatus();
 }
 
