@@ -296,6 +296,24 @@ size_t Checker::Outstanding(Instant now) const {
   return count;
 }
 
+std::string Checker::Describe(const Entry& entry) {
+  if (entry.ack_id.empty()) return "never came";
+  return StrCat("came last in life ", entry.life, entry.nacked ? ", was nacked" : "",
+                entry.refused ? ", was refused" : "", entry.ack_unknown ? ", was perhaps acknowledged" : "",
+                entry.ack_asked ? ", an ack was sent" : "");
+}
+
+// What its ordering key may wait for.
+std::string Checker::Before(size_t subscription, const Message& message) const {
+  if (!rules_[subscription].ordered || message.key.empty()) return "";
+  for (const auto& [id, number] : keys_.at(message.key)) {
+    const Entry& entry = messages_.at(number).entries[subscription];
+    if (id >= IdNumber(message.id)) break;
+    if (!entry.acked) return StrCat("; before it of its key, not acknowledged, ", id, ", which ", Describe(entry));
+  }
+  return "; all before it of its key is acknowledged";
+}
+
 void Checker::ExpectArrived(Instant since, size_t subscription) {
   const Rules& rules = rules_[subscription];
   if (rules.letters || rules.forwards) return;  // it may be on its way from the one to the other
@@ -307,7 +325,8 @@ void Checker::ExpectArrived(Instant since, size_t subscription) {
       continue;
     }
     return Break("delivered until acknowledged",
-                 Name(subscription, message) + " did not come although every lease had ended");
+                 StrCat(Name(subscription, message), " did not come although every lease had ended; it ",
+                        Describe(entry), Before(subscription, message)));
   }
 }
 

@@ -132,6 +132,8 @@ class Checker {
   void Revoke(size_t subscription, const Message& message);
   bool Live(Instant now, size_t subscription, const Message& message) const;
   Entry* Find(size_t subscription, const std::string& ack_id, Message** message);
+  static std::string Describe(const Entry& entry);
+  std::string Before(size_t subscription, const Message& message) const;
   std::string Name(size_t subscription, const Message& message) const;
   void Count(Message& message, int change);
   Instant AtMost(Instant now) const { return now + asked_; }

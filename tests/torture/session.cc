@@ -123,9 +123,10 @@ void Session::PublishMore() {
     Pending pending{.kind = Pending::Kind::kPublish};
     pubsub::PublishRequest request;
     request.topic = kTopic;
+    // All messages of a request have one key, or none.
+    const std::string key = dice_.Chance(700) ? StrCat("k", dice_.Below(kKeys)) : "";
     for (uint64_t left = dice_.Between(1, 4); left > 0; --left) {
       const uint64_t number = kept_.next_number++;
-      const std::string key = dice_.Chance(700) ? StrCat("k", dice_.Below(kKeys)) : "";
       const std::string body =
           BodyOf(seed_, number, dice_.Chance(100) ? bytes_max_ : dice_.Between(kBodyBytesMin, 600));
       checker_.PublishAsked(number, body.size(), key);
@@ -253,6 +254,9 @@ void Session::HandleDone(const Pending& pending, Event& event) {
   switch (pending.kind) {
     case Pending::Kind::kPublish: {
       --publishing_;
+      if (!event.status.ok() && !gone_) {
+        return checker_.Break("a publish is taken", StrCat("it was refused: ", MessageOf(event.status)));
+      }
       if (!event.status.ok()) break;
       const auto ids = pubsub::DecodePublishResponse(event.payload.view());
       if (!ids.ok() || ids->size() != pending.numbers.size()) {
@@ -274,6 +278,7 @@ void Session::HandleDone(const Pending& pending, Event& event) {
     }
     case Pending::Kind::kAck:
     case Pending::Kind::kModack: {
+      consumers_[pending.subscription].empty_in_a_row = 0;  // it may have let something go
       const auto failures = pubsub::DecodeErrorMetadata(event.details);
       std::vector<std::string> good, again;
       for (const std::string& id : pending.ack_ids) {

@@ -114,8 +114,8 @@ class Torture {
 
   Death DrawDeath(sim::Dice& dice) const {
     Death death;
-    if (dice.Chance(550)) return death;  // at an instant
-    death.point = static_cast<Point>(dice.Below(kPoints));
+    if (dice.Chance(torn_ ? 250 : 550)) return death;  // at an instant
+    death.point = torn_ && dice.Chance(600) ? Point::kWipe : static_cast<Point>(dice.Below(kPoints));
     const bool often = *death.point <= Point::kAfterSync;
     death.skip = often ? dice.Below(uint64_t{1} << dice.Below(6)) : dice.Chance(250) ? 1 : 0;
     death.draw = dice.Next();
@@ -167,6 +167,8 @@ class Torture {
     }
     if (session != nullptr && !session->Settle(kSettleLimit)) checker_.Break("one answer", "a call was never answered");
     checker_.Ended();
+    torn_ = at_point && (death.point == Point::kTornWrite || death.point == Point::kTornCopy ||
+                         death.point == Point::kTornCheckpoint || death.point == Point::kWipe);
     if (code == kKilled) ++totals_.kills;
     if (code == kKilled && at_point) ++totals_.at_point[static_cast<size_t>(*death.point)];
     if (code == 0) ++totals_.stops;
@@ -237,8 +239,10 @@ class Torture {
   void Progress() {
     if (!arguments_.progress || SteadyNow() < next_line_ + kProgressEvery) return;
     next_line_ = SteadyNow();
-    std::fprintf(stderr, "%llu kills in %.0f s, %llu deliveries\n", static_cast<unsigned long long>(totals_.kills),
-                 ToMillis(SteadyNow() - begun_) / 1e3, static_cast<unsigned long long>(checker_.tally().deliveries));
+    std::fprintf(stderr, "%llu kills in %.0f s, %llu publishes, %llu deliveries, backlog %zu\n",
+                 static_cast<unsigned long long>(totals_.kills), ToMillis(SteadyNow() - begun_) / 1e3,
+                 static_cast<unsigned long long>(checker_.tally().publishes),
+                 static_cast<unsigned long long>(checker_.tally().deliveries), checker_.backlog());
   }
 
   int Report() {
@@ -276,6 +280,7 @@ class Torture {
   remote::Remote remote_;
   Totals totals_;
   Instant begun_, next_line_;
+  bool torn_ = false;  // the last life left a group in part
 };
 
 std::optional<Arguments> Parse(int argc, char** argv) {
