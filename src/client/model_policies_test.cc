@@ -305,7 +305,7 @@ TEST(ModelPoliciesTest, NodeTellsItsStreamsTheNewDeadlineAtOnce) {
 }
 
 // C41 (b) of the others: who pauses before the first retry, and who gives up.
-TEST(ModelPoliciesTest, C41bTransientFailuresAreRetriedAsEachLibraryDoes) {
+TEST(ModelPoliciesTest, C41_b_TransientFailuresAreRetriedAsEachLibraryDoes) {
   struct Case {
     const char* model;
     bool at_once;
@@ -365,7 +365,7 @@ class LeaseBook {
 };
 
 // C42 of every model: what waits in the client keeps its lease.
-TEST(ModelPoliciesTest, C42WaitingMessagesKeepTheirLeasesInEveryModel) {
+TEST(ModelPoliciesTest, C42_WaitingMessagesKeepTheirLeasesInEveryModel) {
   for (const std::string& name : ModelNames()) {
     SCOPED_TRACE(name);
     Subscriber::Options options = Of(name.c_str());
@@ -385,7 +385,7 @@ TEST(ModelPoliciesTest, C42WaitingMessagesKeepTheirLeasesInEveryModel) {
 }
 
 // The case at its own size, in every model.
-TEST(ModelPoliciesTest, C43NoLeaseEndsWhenEveryModackTakes20Seconds) {
+TEST(ModelPoliciesTest, C43_NoLeaseEndsWhenEveryModackTakes20Seconds) {
   for (const std::string& name : ModelNames()) {
     SCOPED_TRACE(name);
     Subscriber::Options options = Of(name.c_str());

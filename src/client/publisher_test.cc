@@ -388,7 +388,7 @@ TEST(PublisherOrderingTest, ARetryKeepsItsKeyWaiting) {
   EXPECT_THAT(world.results, SizeIs(2));
 }
 
-TEST(PublisherOrderingTest, C44AFailedPublishPausesItsKeyUntilItIsResumed) {
+TEST(PublisherOrderingTest, C44_AFailedPublishPausesItsKeyUntilItIsResumed) {
   PublisherWorld world(OneMessageABundle());
   world.latency = 10ms;
   world.server = [&world](size_t) {

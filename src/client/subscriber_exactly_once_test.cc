@@ -55,7 +55,7 @@ std::vector<Call> Acks(const World& world) {
 }
 
 // C41 (a): from the very first response on.
-TEST(SubscriberExactlyOnceTest, C41aTheCallbackAndTheNextReadWaitForTheReceipt) {
+TEST(SubscriberExactlyOnceTest, C41_a_TheCallbackAndTheNextReadWaitForTheReceipt) {
   World world;
   world.hold = true;
   world.server = [](const Call&) { return World::Ok(80ms); };
@@ -134,7 +134,7 @@ TEST(SubscriberExactlyOnceTest, TheSenderIsNotHeldByReceipts) {
 }
 
 // C41 (b).
-TEST(SubscriberExactlyOnceTest, C41bATransientFailureIsRetriedAtOnceThenWithPauses) {
+TEST(SubscriberExactlyOnceTest, C41_b_ATransientFailureIsRetriedAtOnceThenWithPauses) {
   World world;
   world.hold = true;
   world.server = FailFirst(2, false, World::Error(Invalid(), Transient("id-a"), 10ms));
@@ -186,7 +186,7 @@ TEST(SubscriberExactlyOnceTest, OneTransientIdHoldsUpTheWholeResponse) {
 }
 
 // C41 (c): no callback, nothing the user sees; the redelivery is handled as any message.
-TEST(SubscriberExactlyOnceTest, C41cAnInvalidIdNeverReachesItsCallback) {
+TEST(SubscriberExactlyOnceTest, C41_c_AnInvalidIdNeverReachesItsCallback) {
   World world;
   world.server = FailFirst(1, false, World::Error(Invalid(), Permanent("id-a"), 5ms));
   world.Start();
@@ -327,7 +327,7 @@ TEST(SubscriberExactlyOnceTest, RetriesOfAcksDoNotHoldTheSender) {
 }
 
 // C43: leases start at 60 s or more and are extended 5 s before they end.
-TEST(SubscriberExactlyOnceTest, C43LeasesAreAtLeast60SecondsAndExtendedInTime) {
+TEST(SubscriberExactlyOnceTest, C43_LeasesAreAtLeast60SecondsAndExtendedInTime) {
   World world;
   world.work = 100s;
   world.server = [](const Call& call) { return World::Ok(call.seconds > 0 ? 20s : 0s); };

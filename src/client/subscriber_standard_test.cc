@@ -30,7 +30,7 @@ TEST(SubscriberStandardTest, OpensEveryStreamWithTheLibrarysFieldsAndReadsAtOnce
 }
 
 // C41: on a subscription without exactly-once the callback never waits.
-TEST(SubscriberStandardTest, DispatchesAtOnceAndSendsTheReceiptWithTheNextTick) {
+TEST(SubscriberStandardTest, C41_DispatchesAtOnceAndSendsTheReceiptWithTheNextTick) {
   World world;
   world.work = 1s;
   world.server = [](const Call&) { return World::Ok(20s); };

@@ -66,7 +66,7 @@ TEST(SubscriberFlowControlTest, CreditsAreHeldUntilTheCallbackReturns) {
 }
 
 // C42: leases of messages that wait in the client are extended as well.
-TEST(SubscriberFlowControlTest, C42WaitingMessagesKeepTheirLeases) {
+TEST(SubscriberFlowControlTest, C42_WaitingMessagesKeepTheirLeases) {
   World world(Limited(10));
   world.work = 100s;
   world.Start();
@@ -141,7 +141,7 @@ TEST(SubscriberPlantedTest, SchedulerDelayDoesNotHoldTheStream) {
 
 // C46, without the grace time: 5 callbacks run, 20 messages wait in the client,
 // 3 acks wait for their tick.
-TEST(SubscriberStopTest, C46RunningCallbacksFinishWaitingMessagesAreNackedAcksAreFlushed) {
+TEST(SubscriberStopTest, C46_RunningCallbacksFinishWaitingMessagesAreNackedAcksAreFlushed) {
   for (const bool exactly_once : {false, true}) {
     SCOPED_TRACE(exactly_once);
     World world(Limited(5));

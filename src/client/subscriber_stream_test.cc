@@ -93,7 +93,7 @@ TEST(SubscriberStreamTest, PausesGrowUntilAReadSucceeds) {
 }
 
 // C45: acks and unacked messages belong to the iterator, not to the stream.
-TEST(SubscriberStreamTest, C45MessagesAndAcksSurviveAReopen) {
+TEST(SubscriberStreamTest, C45_MessagesAndAcksSurviveAReopen) {
   World world;
   world.work = 12s;
   world.Start();
@@ -108,7 +108,7 @@ TEST(SubscriberStreamTest, C45MessagesAndAcksSurviveAReopen) {
 }
 
 // The case at its own size.
-TEST(SubscriberStreamTest, C45AStreamThatEndsEvery15SecondsLosesAndRepeatsNothing) {
+TEST(SubscriberStreamTest, C45_AStreamThatEndsEvery15SecondsLosesAndRepeatsNothing) {
   World world;
   world.work = 2s;
   world.server = [](const World::CallSeen&) { return World::Ok(5ms); };
