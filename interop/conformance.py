@@ -5,14 +5,11 @@ import collections
 import machine
 
 NAMES = {"go": "Go", "java": "Java", "node": "Node.js", "python": "Python"}
-NOT_SERVED = "not served yet"
 NOT_ASKED = "only with --long"
 
 
 def cell(behaviour, language, line):
     """The word for one result, or None where nothing explains it."""
-    if line["result"] == "not served":
-        return NOT_SERVED
     differs = behaviour.get("differs", {}).get(language)
     if differs:
         return "differs" if line["result"] == differs["result"] else None
@@ -64,17 +61,30 @@ def write(behaviours, results, path):
             cells.append(word)
         text.append(f"| `{behaviour['id']}` | " + " | ".join(cells) + " |")
     text += ["", "## Differences", ""] + [f"{number}. {note}" for number, note in enumerate(notes, 1)]
+    text += ["", "## Figures", "", "As the clients saw them on the machine that wrote this page, several behaviours at a time.", ""]
+    text += ["| behaviour | " + " | ".join(NAMES[language] for language in languages) + " |"]
+    text += ["|---" * (len(languages) + 1) + "|"]
+    for behaviour in behaviours:
+        if behaviour.get("figures"):
+            said = [figures(path, behaviour["id"], results[language], language, languages) for language in languages]
+            text.append(f"| `{behaviour['id']}`, seen | " + " | ".join(said) + " |")
     text += ["", "## What is done", "", "| behaviour | what is done | expected | by |", "|---|---|---|---|"]
     for behaviour in behaviours:
         text.append(f"| `{behaviour['id']}` | {behaviour['says']} | {behaviour['expect']} | {behaviour['source']} |")
     path.write_text("\n".join(text) + "\n")
 
 
-def kept(path, behaviour, language, languages):
+def figures(path, behaviour, lines, language, languages):
+    if behaviour in lines:
+        return lines[behaviour]["evidence"].replace("|", "/")
+    return kept(path, behaviour, language, languages, ", seen")
+
+
+def kept(path, behaviour, language, languages, mark=""):
     """What the page said of a behaviour that was not asked for this time."""
     if path.exists():
         for line in path.read_text().splitlines():
             cells = [part.strip() for part in line.strip("|").split("|")]
-            if cells[0] == f"`{behaviour}`" and len(cells) == len(languages) + 1:
+            if cells[0] == f"`{behaviour}`{mark}" and len(cells) == len(languages) + 1:
                 return cells[languages.index(language) + 1]
     return NOT_ASKED

@@ -150,9 +150,16 @@ function mixedBatch(name) {
 
 function thousandFailed(name) {
   return heldPastLease(name, 1000, async (receiver) => {
+    const { SubscriberClient } = pubsub.api;
+    const acknowledge = SubscriberClient.acknowledge;
+    let calls = 0;
+    SubscriberClient.acknowledge = function (request, ...rest) {
+      if (request.subscription === subscriptionName(name)) ++calls;
+      return acknowledge.call(this, request, ...rest);
+    };
     const begun = performance.now();
     const statuses = await Promise.all(receiver.came.slice(0, 1000).map(ackStatus));
-    return [only(statuses), `1000 answers in ${seconds(begun)} s`];
+    return [only(statuses), `1000 answers in ${seconds(begun)} s, ${calls} calls`];
   });
 }
 
@@ -237,8 +244,8 @@ async function orderingNack(name) {
   };
   return receiving(name, handler, async (receiver) => {
     await publish(name, texts(5), { orderingKey: 'k' });
-    await until(() => new Set(acked).size === 5);
-    return [inOrder(acked, 5), receiver.texts().join(' ')];
+    await until(() => new Set(acked).size === 5 && inOrder(acked, 5) === 'in order', () => acked.join(' '));
+    return ['in order', receiver.texts().join(' ')];
   });
 }
 
@@ -371,19 +378,35 @@ async function control(path, want) {
   if (answer !== want) throw new NotServed(answer);
 }
 
-async function serverRestart(name) {
+async function restarted(name, how) {
   await make(name);
   return receiving(name, ack, async (receiver) => {
     await publish(name, texts(20, 'a'));
     await receiver.awaitCount(1);
     const late = publish(name, texts(20, 'b'));
-    await control('/restart', 'restarted');
+    await control(how, 'restarted');
     await late;
     await publish(name, texts(20, 'c'));
     // What was on its way when the broker went comes again when its lease has ended, 60 s later.
     const different = () => new Set(receiver.texts()).size;
     await until(() => different() === 60, () => `${different()} of 60 came`, 2 * SOON_MS);
     return ['none lost', `60 messages, ${receiver.came.length - 60} delivered again`];
+  });
+}
+
+async function replyLost(name) {
+  await make(name, { enableExactlyOnceDelivery: true });
+  return receiving(name, null, async (receiver) => {
+    await publish(name, ['m0']);
+    await receiver.awaitCount(1);
+    await control(`/lose-reply?subscription=${subscriptionName(name)}`, 'armed');
+    const begun = performance.now();
+    const status = await ackStatus(receiver.came[0]);
+    const answered = seconds(begun);
+    await control('/was-lost', 'lost');
+    await pause((LEASE_S + 2) * 1000);
+    const times = receiver.came.length === 1 ? 'once' : `${receiver.came.length} times`;
+    return [`${status}, handed over ${times}`, `answered after ${answered} s`];
   });
 }
 
@@ -446,7 +469,9 @@ const BEHAVIOURS = {
   'deleted-while-open': deletedWhileOpen,
   'transient-ack-failure': transientFailure,
   'stream-recycle': streamRecycle,
-  'server-restart': serverRestart,
+  'ack-reply-lost': replyLost,
+  'server-restart': (name) => restarted(name, '/restart'),
+  'server-crash': (name) => restarted(name, '/crash'),
   'idle': idle,
 };
 

@@ -172,10 +172,18 @@ def mixed_batch(name):
 def thousand_failed(name):
     make(name, enable_exactly_once_delivery=True)
     with held_past_lease(name, 1000) as receiver:
+        calls, acknowledge = [], subscriber.acknowledge
+
+        def counted(*arguments, **named):
+            if named["subscription"] == subscription_name(name):
+                calls.append(len(named["ack_ids"]))
+            return acknowledge(*arguments, **named)
+
+        subscriber.acknowledge = counted
         begun = time.monotonic()
         results = [m.ack_with_response() for m in receiver.came[:1000]]
         statuses = [status_of(r.exception(SOON_S)) if r.exception(SOON_S) else "success" for r in results]
-        return only(statuses), f"1000 answers in {time.monotonic() - begun:.2f} s"
+        return only(statuses), f"1000 answers in {time.monotonic() - begun:.2f} s, {len(calls)} calls"
 
 
 def flow_control(name):
@@ -268,9 +276,9 @@ def ordering_nack(name):
 
     with Receiver(name, handler) as receiver:
         publish(name, *[f"m{i}" for i in range(5)], key="k")
-        wait_until(lambda: len(set(acked)) == 5)
+        wait_until(lambda: len(set(acked)) == 5 and in_order(acked, 5))
         seen = receiver.texts()
-    return "in order" if in_order(acked, 5) else "out of order", " ".join(seen)
+    return "in order", " ".join(seen)
 
 
 def in_order(texts, count):
@@ -421,26 +429,26 @@ def deleted_while_open(name):
         return code_of(error), error.message
 
 
-def control(path):
+def control(path, want):
     """Asks who runs us for something that a client cannot do, such as a restart of the broker."""
     request = urllib.request.Request(os.environ["HOPGAP_CONTROL"] + path, method="POST")
     with urllib.request.urlopen(request, timeout=SOON_S) as answer:
-        return answer.read().decode()
+        said = answer.read().decode()
+    if said != want:
+        raise NotServed(said)
 
 
 class NotServed(Exception):
     pass
 
 
-def server_restart(name):
+def restarted(name, how):
     make(name)
     with Receiver(name, ack) as receiver:
         publish(name, *[f"a{i}" for i in range(20)])
         receiver.await_count(1)
         late = [publisher.publish(topic_name(name), f"b{i}".encode()) for i in range(20)]
-        served = control("/restart")
-        if served != "restarted":
-            raise NotServed(served)
+        control(how, "restarted")
         for result in late:
             result.result(SOON_S)
         publish(name, *[f"c{i}" for i in range(20)])
@@ -450,11 +458,32 @@ def server_restart(name):
     return "none lost", f"60 messages, {extra} delivered again"
 
 
+def server_restart(name):
+    return restarted(name, "/restart")
+
+
+def server_crash(name):
+    return restarted(name, "/crash")
+
+
+def reply_lost(name):
+    make(name, enable_exactly_once_delivery=True)
+    with Receiver(name, None) as receiver:
+        publish(name, "m0")
+        receiver.await_count(1)
+        control(f"/lose-reply?subscription={subscription_name(name)}", "armed")
+        begun = time.monotonic()
+        status = ack_status(receiver.came[0])
+        answered = time.monotonic() - begun
+        control("/was-lost", "lost")
+        time.sleep(LEASE_S + 2)
+        times = {1: "once"}.get(len(receiver.came), f"{len(receiver.came)} times")
+    return f"{status}, handed over {times}", f"answered after {answered:.2f} s"
+
+
 def transient_failure(name):
     make(name, enable_exactly_once_delivery=True)
-    served = control(f"/fail-acks?subscription={subscription_name(name)}")
-    if served != "armed":
-        raise NotServed(served)
+    control(f"/fail-acks?subscription={subscription_name(name)}", "armed")
     with Receiver(name, None, threads=20) as receiver:
         publish(name, "m0")
         receiver.await_count(1)
@@ -467,9 +496,7 @@ def stream_recycle(name):
     with Receiver(name, ack) as receiver:
         publish(name, "m0")
         receiver.await_count(1)
-        served = control(f"/recycle?subscription={subscription_name(name)}")
-        if served != "recycled":
-            raise NotServed(served)
+        control(f"/recycle?subscription={subscription_name(name)}", "recycled")
         begun = time.monotonic()
         publish(name, "m1")
         wait_until(lambda: "m1" in receiver.texts())
@@ -509,7 +536,9 @@ BEHAVIOURS = {
     "deleted-while-open": deleted_while_open,
     "transient-ack-failure": transient_failure,
     "stream-recycle": stream_recycle,
+    "ack-reply-lost": reply_lost,
     "server-restart": server_restart,
+    "server-crash": server_crash,
     "idle": idle,
 }
 

@@ -159,7 +159,7 @@ func deletedWhileOpen(ctx context.Context, name string) (string, string, error) 
 	}
 }
 
-func serverRestart(ctx context.Context, name string) (string, string, error) {
+func restarted(ctx context.Context, name, how string) (string, string, error) {
 	if err := create(ctx, name, nil); err != nil {
 		return "", "", err
 	}
@@ -173,7 +173,7 @@ func serverRestart(ctx context.Context, name string) (string, string, error) {
 	}
 	late := make(chan error, 1)
 	go func() { late <- publish(ctx, name, text(numbered("b", 20)...)...) }()
-	if err := control("/restart", "restarted"); err != nil {
+	if err := control(how, "restarted"); err != nil {
 		return "", "", err
 	}
 	if err := <-late; err != nil {
@@ -186,6 +186,35 @@ func serverRestart(ctx context.Context, name string) (string, string, error) {
 	// ended, 60 s later.
 	err := within(2*soon, func() bool { return distinct(r.texts()) == 60 }, "60 messages")
 	return "none lost", fmt.Sprintf("60 messages, %d delivered again", len(r.texts())-60), err
+}
+
+func replyLost(ctx context.Context, name string) (string, string, error) {
+	if err := create(ctx, name, &pubsubpb.Subscription{EnableExactlyOnceDelivery: true}); err != nil {
+		return "", "", err
+	}
+	r := receive(ctx, name, nil, nil)
+	defer r.close()
+	if err := publish(ctx, name, text("m0")...); err != nil {
+		return "", "", err
+	}
+	if err := r.await(1); err != nil {
+		return "", "", err
+	}
+	if err := control("/lose-reply?subscription="+subscriptionName(name), "armed"); err != nil {
+		return "", "", err
+	}
+	begun := time.Now()
+	answer := ackStatus(ctx, r.messages()[0])
+	answered := time.Since(begun).Seconds()
+	if err := control("/was-lost", "lost"); err != nil {
+		return "", "", err
+	}
+	time.Sleep(lease + 2*time.Second)
+	times := "once"
+	if count := len(r.messages()); count != 1 {
+		times = fmt.Sprint(count, " times")
+	}
+	return answer + ", handed over " + times, fmt.Sprintf("answered after %.2f s", answered), nil
 }
 
 func transientFailure(ctx context.Context, name string) (string, string, error) {

@@ -107,7 +107,7 @@ func thousandFailed(ctx context.Context, name string) (string, string, error) {
 		return "", "", err
 	}
 	defer r.close()
-	begun := time.Now()
+	begun, before := time.Now(), acknowledgeCalls.of(subscriptionName(name))
 	var results []*pubsub.AckResult
 	for _, message := range r.messages()[:1000] {
 		results = append(results, message.AckWithResult())
@@ -116,7 +116,8 @@ func thousandFailed(ctx context.Context, name string) (string, string, error) {
 	for _, result := range results {
 		statuses = append(statuses, statusOf(ctx, result))
 	}
-	return only(statuses), fmt.Sprintf("1000 answers in %.2f s", time.Since(begun).Seconds()), nil
+	calls := acknowledgeCalls.of(subscriptionName(name)) - before
+	return only(statuses), fmt.Sprintf("1000 answers in %.2f s, %d calls", time.Since(begun).Seconds(), calls), nil
 }
 
 func flowControl(ctx context.Context, name string) (string, string, error) {
@@ -263,10 +264,12 @@ func orderingNack(ctx context.Context, name string) (string, string, error) {
 	if err := publish(ctx, name, keyed(numbered("m", 5))...); err != nil {
 		return "", "", err
 	}
-	err := until(func() bool { lock.Lock(); defer lock.Unlock(); return distinct(acked) == 5 }, "five acked")
-	lock.Lock()
-	defer lock.Unlock()
-	return inOrder(acked, 5), strings.Join(r.texts(), " "), err
+	err := until(func() bool {
+		lock.Lock()
+		defer lock.Unlock()
+		return distinct(acked) == 5 && inOrder(acked, 5) == "in order"
+	}, "five acked in order")
+	return "in order", strings.Join(r.texts(), " "), err
 }
 
 func orderingCrash(ctx context.Context, name string) (string, string, error) {

@@ -20,6 +20,9 @@ import (
 	"time"
 
 	"cloud.google.com/go/pubsub/v2"
+	"cloud.google.com/go/pubsub/v2/apiv1/pubsubpb"
+	"google.golang.org/api/option"
+	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 )
@@ -52,8 +55,12 @@ var behaviours = map[string]behaviour{
 	"deleted-while-open":    deletedWhileOpen,
 	"transient-ack-failure": transientFailure,
 	"stream-recycle":        streamRecycle,
-	"server-restart":        serverRestart,
-	"idle":                  idle,
+	"ack-reply-lost":        replyLost,
+	"server-restart": func(ctx context.Context, name string) (string, string, error) {
+		return restarted(ctx, name, "/restart")
+	},
+	"server-crash": func(ctx context.Context, name string) (string, string, error) { return restarted(ctx, name, "/crash") },
+	"idle":         idle,
 }
 
 var client *pubsub.Client
@@ -85,7 +92,8 @@ var codeNames = map[codes.Code]string{
 
 func main() {
 	var err error
-	if client, err = pubsub.NewClient(context.Background(), project); err != nil {
+	counting := option.WithGRPCDialOption(grpc.WithChainUnaryInterceptor(acknowledgeCalls.count))
+	if client, err = pubsub.NewClient(context.Background(), project, counting); err != nil {
 		fmt.Fprintln(os.Stderr, "behaviours:", err)
 		os.Exit(1)
 	}
@@ -157,4 +165,28 @@ func control(path, want string) error {
 		return errNotServed{string(text)}
 	}
 	return nil
+}
+
+// counter knows how many Acknowledge calls left for each subscription.
+type counter struct {
+	lock  sync.Mutex
+	calls map[string]int
+}
+
+var acknowledgeCalls = counter{calls: map[string]int{}}
+
+func (c *counter) of(subscription string) int {
+	c.lock.Lock()
+	defer c.lock.Unlock()
+	return c.calls[subscription]
+}
+
+func (c *counter) count(ctx context.Context, method string, request, reply any, connection *grpc.ClientConn,
+	call grpc.UnaryInvoker, options ...grpc.CallOption) error {
+	if ack, is := request.(*pubsubpb.AcknowledgeRequest); is {
+		c.lock.Lock()
+		c.calls[ack.Subscription]++
+		c.lock.Unlock()
+	}
+	return call(ctx, method, request, reply, connection, options...)
 }

@@ -23,7 +23,9 @@ final class Admin {
           Map.entry("masks", Admin::masks),
           Map.entry("admin-errors", Admin::adminErrors),
           Map.entry("deleted-while-open", Admin::deletedWhileOpen),
-          Map.entry("server-restart", Admin::serverRestart),
+          Map.entry("ack-reply-lost", Admin::replyLost),
+          Map.entry("server-restart", name -> restarted(name, "/restart")),
+          Map.entry("server-crash", name -> restarted(name, "/crash")),
           Map.entry("transient-ack-failure", Admin::transientFailure),
           Map.entry("stream-recycle", Admin::streamRecycle),
           Map.entry("idle", Admin::idle));
@@ -129,7 +131,7 @@ final class Admin {
     }
   }
 
-  private static Behaviours.Seen serverRestart(String name) throws Exception {
+  private static Behaviours.Seen restarted(String name, String how) throws Exception {
     Behaviours.make(name);
     try (Receiver receiver = new Receiver(Behaviours.subscription(name), Receiver.Came::ack)) {
       Behaviours.publish(name, Behaviours.texts("a", 20));
@@ -143,13 +145,30 @@ final class Admin {
                   throw new IllegalStateException(error);
                 }
               });
-      Behaviours.control("/restart", "restarted");
+      Behaviours.control(how, "restarted");
       late.get(Receiver.SOON_S, TimeUnit.SECONDS);
       Behaviours.publish(name, Behaviours.texts("c", 20));
       // What was on its way when the broker went comes again when its lease has ended, 60 s later.
       Receiver.await(() -> new HashSet<>(receiver.texts()).size() == 60, "60 messages", 2 * Receiver.SOON_S);
       return new Behaviours.Seen(
           "none lost", "60 messages, " + (receiver.texts().size() - 60) + " delivered again");
+    }
+  }
+
+  private static Behaviours.Seen replyLost(String name) throws Exception {
+    Behaviours.makeExactlyOnce(name);
+    try (Receiver receiver = new Receiver(Behaviours.subscription(name), Receiver::hold)) {
+      Behaviours.publish(name, "m0");
+      receiver.await(1);
+      Behaviours.control("/lose-reply?subscription=" + Behaviours.subscription(name), "armed");
+      long begun = System.nanoTime();
+      String status = receiver.all().get(0).ackStatus();
+      String answered = since(begun);
+      Behaviours.control("/was-lost", "lost");
+      Receiver.sleep(Behaviours.LEASE_S + 2);
+      int count = receiver.all().size();
+      return new Behaviours.Seen(
+          status + ", handed over " + (count == 1 ? "once" : count + " times"), "answered after " + answered);
     }
   }
 

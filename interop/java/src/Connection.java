@@ -7,9 +7,19 @@ import com.google.cloud.pubsub.v1.SubscriptionAdminClient;
 import com.google.cloud.pubsub.v1.SubscriptionAdminSettings;
 import com.google.cloud.pubsub.v1.TopicAdminClient;
 import com.google.cloud.pubsub.v1.TopicAdminSettings;
+import com.google.pubsub.v1.AcknowledgeRequest;
+import io.grpc.CallOptions;
+import io.grpc.Channel;
+import io.grpc.ClientCall;
+import io.grpc.ClientInterceptor;
+import io.grpc.ForwardingClientCall;
 import io.grpc.ManagedChannelBuilder;
+import io.grpc.MethodDescriptor;
 import java.io.IOException;
 import java.time.Duration;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
 
 /** How clients reach the broker. Unlike the others, the Java library does not look for PUBSUB_EMULATOR_HOST itself. */
 final class Connection {
@@ -55,6 +65,29 @@ final class Connection {
         .setMaxInboundMetadataSize(MAX_METADATA_BYTES)
         .setKeepAliveTimeDuration(KEEP_ALIVE)
         .setChannelConfigurator(ManagedChannelBuilder::usePlaintext)
+        .setInterceptorProvider(() -> List.of(new AcknowledgeCounter()))
         .build();
+  }
+
+  private static final Map<String, Integer> ACKNOWLEDGE_CALLS = new ConcurrentHashMap<>();
+
+  /** How many Acknowledge calls left for a subscription. */
+  static int acknowledgeCalls(String subscription) {
+    return ACKNOWLEDGE_CALLS.getOrDefault(subscription, 0);
+  }
+
+  private static final class AcknowledgeCounter implements ClientInterceptor {
+    @Override
+    public <Q, A> ClientCall<Q, A> interceptCall(MethodDescriptor<Q, A> method, CallOptions options, Channel next) {
+      return new ForwardingClientCall.SimpleForwardingClientCall<>(next.newCall(method, options)) {
+        @Override
+        public void sendMessage(Q request) {
+          if (request instanceof AcknowledgeRequest ack) {
+            ACKNOWLEDGE_CALLS.merge(ack.getSubscription(), 1, Integer::sum);
+          }
+          super.sendMessage(request);
+        }
+      };
+    }
   }
 }

@@ -133,11 +133,14 @@ final class Delivery {
 
   private static Behaviours.Seen thousandFailed(String name) throws Exception {
     try (Receiver receiver = heldPastLease(name, 1000)) {
+      String subscription = Behaviours.subscription(name);
+      int before = Connection.acknowledgeCalls(subscription);
       long begun = System.nanoTime();
       List<ApiFuture<AckResponse>> answers =
           receiver.all().subList(0, 1000).stream().map(one -> one.reply().ack()).toList();
       List<String> statuses = answers.stream().map(Receiver::statusOf).toList();
-      return new Behaviours.Seen(only(statuses), "1000 answers in " + since(begun));
+      int calls = Connection.acknowledgeCalls(subscription) - before;
+      return new Behaviours.Seen(only(statuses), "1000 answers in " + since(begun) + ", " + calls + " calls");
     }
   }
 
@@ -250,8 +253,13 @@ final class Delivery {
               }
             })) {
       publishKeyed(name);
-      Receiver.await(() -> new HashSet<>(List.copyOf(acked)).size() == 5, "five acked");
-      return new Behaviours.Seen(inOrder(acked, 5), String.join(" ", receiver.texts()));
+      Receiver.await(
+          () -> {
+            List<String> so = List.copyOf(acked);
+            return new HashSet<>(so).size() == 5 && inOrder(so, 5).equals("in order");
+          },
+          "five acked in order");
+      return new Behaviours.Seen("in order", String.join(" ", receiver.texts()));
     }
   }
 
