@@ -10,7 +10,7 @@
 namespace hopgap::broker {
 
 bool Snapshot::Wants(Sequence sequence) const {
-  if (sequence >= next) return true;
+  if (sequence >= next) return planted != Planted::kSnapshotForgetsLater;
   const auto after = std::upper_bound(unacked.begin(), unacked.end(), sequence,
                                       [](Sequence wanted, const SequenceRange& range) { return wanted < range.begin; });
   return after != unacked.begin() && sequence < std::prev(after)->end;
@@ -43,7 +43,7 @@ absl::Status Catalog::LoadSnapshot(Incarnation id, pubsub::Snapshot value, Topic
 void Catalog::PutSnapshot(Incarnation id, pubsub::Snapshot value, Topic& topic, Sequence next,
                           std::vector<SequenceRange> unacked) {
   last_incarnation_ = std::max(last_incarnation_, id);
-  std::unique_ptr<Snapshot> snapshot(new Snapshot{id, {}, topic, next, std::move(unacked)});
+  std::unique_ptr<Snapshot> snapshot(new Snapshot{id, {}, topic, next, std::move(unacked), options_.planted});
   snapshot_names_.emplace(value.name, id);
   SetSnapshot(*snapshot, std::move(value));
   topic.snapshots.push_back(snapshot.get());

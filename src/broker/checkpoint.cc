@@ -38,10 +38,11 @@ void PutTopic(const Topic& topic, CheckpointWriter::Records& out) {
 }
 
 void PutSubscription(const Subscription& subscription, CheckpointWriter::Records& out) {
+  const bool forgets = subscription.planted == Planted::kCheckpointForgetsBound;
   Put(out, SubscriptionPart{.subscription = subscription.id,
                             .topic = subscription.topic.id,
                             .first = subscription.first,
-                            .send_bound = subscription.bound.requested(),
+                            .send_bound = forgets ? subscription.first : subscription.bound.requested(),
                             .lease_ceiling = std::max(subscription.ceiling, subscription.ceiling_floor),
                             .value = subscription.value});
   if (subscription.value.detached) return;  // it has no messages, whatever its topic gets
@@ -70,6 +71,7 @@ CheckpointWriter::Records CheckpointWriter::Begin() {
     PutSubscription(*subscription, out);
   }
   for (const Snapshot* snapshot : catalog_.Snapshots()) {
+    if (snapshot->planted == Planted::kCheckpointForgetsSnapshots) continue;
     Put(out, SnapshotPart{.snapshot = snapshot->id,
                           .topic = snapshot->topic.id,
                           .next = snapshot->next,

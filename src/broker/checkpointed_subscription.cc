@@ -52,6 +52,7 @@ std::vector<SequenceRange> CheckpointedSubscription::SetOf(const Subscription& s
 DeliveryStates CheckpointedSubscription::StatesFrom(Subscription& subscription, Sequence from, Sequence end,
                                                     size_t count) {
   DeliveryStates record{.subscription = subscription.id, .from = from, .to = end, .items = {}};
+  if (subscription.planted == Planted::kCheckpointForgetsGenerations) return record;
   size_t seen = 0;
   subscription.deliveries_.VisitFrom(from, [&](Sequence sequence, const Delivery& delivery) {
     if (sequence >= end) return false;

@@ -55,6 +55,23 @@ enum class Planted : uint8_t {
   kAttemptNotCounted,
   kDeadLetterLost,
   kDeadLetterNotFinished,
+  // Changes in the middle.
+  kSeekAnsweredBeforeCommit,
+  kSeekForgottenOnReplay,
+  kSeekLeavesLeased,
+  kSeekForgetsKept,
+  kSoughtGenerationForgotten,
+  kSnapshotForgetsOne,
+  kSnapshotForgetsLater,
+  kUpdateForgottenOnReplay,
+  kUpdateLosesRetryPolicy,
+  kSwitchWithoutBound,
+  kKeptNotReleased,
+  kDetachedStillServed,
+  // Checkpoints: found only over a journal that makes them.
+  kCheckpointForgetsGenerations,
+  kCheckpointForgetsBound,
+  kCheckpointForgetsSnapshots,
   kEnd,  // how many there are
 };
 

@@ -182,7 +182,7 @@ absl::Status Replayer::Apply(Sought& record) {
     }
   }
   if (!good) return CannotBe("subscription", record.subscription, "sought");
-  subscription->Seek(record.unacked, Instant{});
+  if (catalog_.planted() != Planted::kSeekForgottenOnReplay) subscription->Seek(record.unacked, Instant{});
   return absl::OkStatus();
 }
 

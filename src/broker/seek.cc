@@ -70,6 +70,7 @@ void Broker::Impl::Seek(Instant now, CallId call, const pubsub::SeekRequest& req
     Requeue(now, subscription, sequence, *subscription.Find(sequence), now);
   }
   Chores(*this).LookSoon(subscription, now);
+  if (Has(Planted::kSeekAnsweredBeforeCommit)) Reply(call, pubsub::Slices{}, out);
   commits_.Persist(
       {std::move(record)}, [this, call](Instant, Actions& then) { Reply(call, pubsub::Slices{}, then); }, out);
   Dispatch(now, subscription, out);

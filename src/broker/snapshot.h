@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "broker/journal_record.h"
+#include "broker/planted.h"
 #include "pubsub/resources.h"
 
 namespace hopgap::broker {
@@ -19,6 +20,7 @@ struct Snapshot {
   Topic& topic;  // outlives it, also when it is deleted by name
   const Sequence next;
   const std::vector<SequenceRange> unacked;  // rising, apart from each other
+  Planted planted = Planted::kNone;
 
   // Whether a seek to it makes the message unacked.
   bool Wants(Sequence sequence) const;

@@ -44,6 +44,7 @@ void Broker::Impl::Admin::CreateSnapshot(pubsub::CreateSnapshotRequest request) 
   if (impl_.catalog_.FindSnapshot(request.name) != nullptr) return Answer(ResourceExists(request.name));
 
   std::vector<SequenceRange> unacked = subscription.Unacked();
+  if (impl_.Has(Planted::kSnapshotForgetsOne) && !unacked.empty()) unacked.pop_back();
   const WallTime now = WallNow();
   const WallTime oldest =
       unacked.empty() ? now : topic.log.Find(unacked.front().begin)->message.publish_time().value_or(now);

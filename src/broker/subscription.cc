@@ -362,12 +362,14 @@ void Subscription::ReplayNack(const AckedDelivery& nack) {
 
 void Subscription::SetValue(pubsub::Subscription updated) {
   value = std::move(updated);
-  if (value.retain_acked_messages) return;
+  if (planted == Planted::kUpdateLosesRetryPolicy) value.retry_policy.reset();
+  if (value.retain_acked_messages || planted == Planted::kKeptNotReleased) return;
   ReleaseKept(std::numeric_limits<Sequence>::max());
   for (auto& [sequence, end] : under_way_) end.kept = false;
 }
 
 void Subscription::ReplayUpdate(pubsub::Subscription updated) {
+  if (planted == Planted::kUpdateForgottenOnReplay) return;
   SetValue(std::move(updated));
   exactly_once_ = value.enable_exactly_once_delivery;
 }

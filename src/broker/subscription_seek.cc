@@ -25,6 +25,7 @@ bool Contains(const std::vector<SequenceRange>& ranges, Sequence sequence) {
 bool Subscription::Holds(Sequence sequence) {
   const Delivery* delivery = Find(sequence);
   if (delivery != nullptr && !Ends(delivery->state)) return true;
+  if (planted == Planted::kSeekForgetsKept) return false;
   return kept_.Contains(sequence) || (delivery != nullptr && KeepsWhenFinished(sequence));
 }
 
@@ -33,6 +34,7 @@ std::vector<Sequence> Subscription::Seek(const std::vector<SequenceRange>& unack
   std::vector<Sequence> revoked;
   deliveries_.ForEach([&](Sequence sequence, Delivery& delivery) {
     const bool ending = Ends(delivery.state);
+    if (planted == Planted::kSeekLeavesLeased && delivery.state == State::kLeased) return;
     if (ending || !Contains(unacked, sequence)) {
       finished.emplace_back(sequence, delivery.state == State::kAckPending ? End::kAcked : End::kEnded);
     } else if (delivery.line != nullptr && (delivery.state == State::kLeased || delivery.state == State::kAckedEarly)) {
@@ -68,6 +70,7 @@ void Subscription::Reopen(Sequence sequence) {
   won.journaled = std::max<Generation>(won.journaled, 1);
   // By what was asked for, as a replay knows that only.
   if (value.enable_exactly_once_delivery && sequence >= bound.requested()) won = {.generation = 0, .journaled = 0};
+  if (planted == Planted::kSoughtGenerationForgotten) won = {.generation = 0, .journaled = 0};
   winners_.erase(sequence);
   acked_.Erase(sequence);
   ended_.Erase(sequence);

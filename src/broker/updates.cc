@@ -42,6 +42,7 @@ std::vector<Record> Broker::Impl::Admin::SwitchToExactlyOnce(Subscription& subsc
   const Sequence end = subscription.topic.log.next();
   SendBound& bound = subscription.bound;
   const Sequence raised = bound.requested() < end ? bound.Raise(end, now_) : bound.requested();
+  if (impl_.Has(Planted::kSwitchWithoutBound)) return records;
   records.push_back(SendBoundRaised{.subscription = subscription.id, .bound = raised});
   return records;
 }
@@ -105,6 +106,7 @@ void Broker::Impl::Admin::DetachSubscription(const std::string& name) {
         now_, [&impl = impl_, call = call_](Instant, Actions& then) { impl.Reply(call, pubsub::Slices{}, then); },
         out_);
   }
+  if (impl_.Has(Planted::kDetachedStillServed)) return Answer(pubsub::Bytes());
   TurnAway(subscription, DetachedSubscription());
   const broker::SubscriptionDetached record{.subscription = subscription.id, .as = impl_.catalog_.NextIncarnation()};
   impl_.catalog_.DetachSubscription(subscription, record.as);

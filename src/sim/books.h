@@ -5,18 +5,18 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "base/time.h"
 #include "pubsub/api.h"
+#include "sim/change_books.h"
 
 // What the checkers write down of what crossed the broker's door. Nothing here
 // knows how the broker works inside.
 namespace hopgap::sim {
-
-using MessageId = uint64_t;
 
 inline constexpr uint64_t kByPull = uint64_t{1} << 63;  // in place of a stream: the pull with the rest as its call
 
@@ -29,6 +29,7 @@ struct Asked {
   bool must = false;     // ... and the only right one, if nothing else happens
   bool alone = false;    // no other modack of the id was on its way
   uint32_t touches = 0;  // of the delivery, when it came
+  uint32_t version = 0;  // of the subscription, when it came; 0: a change was under way
 };
 
 // The newest delivery of one message to one subscription.
@@ -42,6 +43,9 @@ struct DeliveryBook {
   uint32_t modacks_pending = 0;
   bool ack_came = false, nack_came = false;  // and may have counted
   bool nacked = false;                       // answered OK
+  bool held = false;                         // exactly-once: leased when its process ended
+  bool sought = false;                       // a seek may have ended its lease
+  bool voided = false;                       // exactly-once: a seek certainly made its id void
 };
 
 // One message for one subscription.
@@ -55,8 +59,10 @@ struct InboxEntry {
   std::optional<uint32_t> acked_in;  // standard: epoch of an ack that certainly counted
   int32_t attempt = 0;               // as the newest delivery said
   uint32_t letters = 0;              // seen of it on the dead-letter topic
+  bool passed = false;               // a seek certainly finished with it, and none may have brought it back
+  bool unclear = false;              // a seek may have finished with it, or brought it back
 
-  bool finished() const { return acked || ack_maybe || letters > 0; }
+  bool finished() const { return acked || ack_maybe || letters > 0 || passed || unclear; }
 };
 
 struct SubscriptionBook {
@@ -65,15 +71,37 @@ struct SubscriptionBook {
   bool leaving = false;  // its deletion came; answered or not
   bool gone = false;     // its deletion was answered
   std::map<MessageId, InboxEntry> inbox;
-  absl::flat_hash_map<std::string, MessageId> ids;     // every ack id ever written
+  struct IdBook {
+    MessageId message;
+    uint32_t once;  // exactly-once: 1 + switches, when it was written
+  };
+  absl::flat_hash_map<std::string, IdBook> ids;        // every ack id ever written
   std::map<std::string, std::vector<MessageId>> keys;  // ordered: of each key, as published
-  bool exactly_once() const { return value.enable_exactly_once_delivery; }
+
+  // Changes. `version` rises when one comes and when it is answered: what was
+  // asked before a change is not judged after it.
+  enum class Kind : uint8_t { kStandard, kExactlyOnce, kUnclear };
+  Kind kind = Kind::kUnclear;
+  uint32_t version = 1, switches = 0, updates = 0, seeks_pending = 0;
+  bool sought = false;                                 // ever
+  Instant sought_at{};                                 // the last time that one came or was answered
+  std::map<std::string, uint64_t> latest;              // of each field that was changed: the call that came last
+  std::set<std::string> unclear_fields;                // value holds what was answered last, another may hold
+  int32_t deadline_min = 0, deadline_max = 0;          // of ack_deadline_seconds
+  std::vector<std::pair<Instant, Duration>> backoffs;  // since when, the least that holds then
+  std::optional<int32_t> letters_from;                 // the fewest attempts after which anything was ever forwarded
+  bool keeps_acked = false, may_keep_acked = false;
+
+  bool exactly_once() const { return kind == Kind::kExactlyOnce; }
+  bool changed(const std::string& field) const { return latest.contains(field); }
 };
 
 // A message that has an id: seen in a delivery or in the answer to its publish.
 struct MessageBook {
   std::string data, topic, key, number;  // number: the attribute that filters look at
   bool answered = false;
+  Instant arrived = kNever;            // its publish, if it was answered
+  std::optional<WallTime> published;   // as delivered
   std::optional<uint64_t> bytes_hash;  // as first delivered
 };
 
@@ -92,7 +120,12 @@ struct CallBook {
   std::vector<std::string> bodies;  // of a publish
   std::vector<std::pair<std::string, Asked>> asked;
   int32_t pull_max = 0;
-  pubsub::Subscription subscription;  // of a creation
+  pubsub::Subscription subscription;  // of a creation or update
+  pubsub::UpdateMask mask;
+  uint32_t version = 0;  // of the subscription, when it came
+  std::string snapshot;  // to be made, or sought
+  std::map<MessageId, SeekEffect> effects;
+  std::map<MessageId, bool> unacked;  // as it came: what a snapshot has to hold
 };
 
 struct StreamBook {
@@ -100,6 +133,7 @@ struct StreamBook {
   Duration lease_min{0}, lease_max{0};  // what a delivery may have been leased for
   int64_t messages_max = 0, bytes_max = 0;
   bool write_in_flight = false;
+  bool loose = false;  // its subscription was switched: what is confirmed is left open
   struct Out {
     MessageId message;
     std::string ack_id;

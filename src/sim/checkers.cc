@@ -2,6 +2,8 @@
 
 #include "sim/checkers.h"
 
+#include <algorithm>
+
 #include "base/draw.h"
 #include "base/text.h"
 #include "pubsub/error_details.h"
@@ -25,16 +27,17 @@ void Checkers::CallArrived(Instant now, uint64_t id, Method method, const pubsub
   CallBook call;
   call.method = method;
   call.arrived = now;
-  NoteRequest(now, call, request);
+  NoteRequest(now, id, call, request);
   if (!calls_.emplace(id, std::move(call)).second) Break(now, "driver", "a call id was used twice");
 }
 
-void Checkers::NoteRequest(Instant now, CallBook& call, const pubsub::Request& request) {
+void Checkers::NoteRequest(Instant now, uint64_t id, CallBook& call, const pubsub::Request& request) {
   const auto ask_all = [&](const std::string& name, const std::vector<std::string>& ids, bool ack, int32_t seconds) {
     call.resource = name;
     SubscriptionBook* subscription = Find(name);
     if (subscription == nullptr) return;
-    for (const std::string& id : ids) call.asked.emplace_back(id, Ask(now, *subscription, id, ack, seconds));
+    for (const std::string& ack_id : ids)
+      call.asked.emplace_back(ack_id, Ask(now, *subscription, ack_id, ack, seconds));
   };
   if (const auto* publish = std::get_if<pubsub::PublishRequest>(&request)) {
     call.resource = publish->topic;
@@ -58,14 +61,19 @@ void Checkers::NoteRequest(Instant now, CallBook& call, const pubsub::Request& r
     call.subscription = make->subscription;
     // It may get messages before the answer to its creation leaves.
     SubscriptionBook& book = subscriptions_[call.resource];
-    if (book.value.name.empty())
-      book = {.value = make->subscription, .made = kNever, .inbox = {}, .ids = {}, .keys = {}};
+    if (book.value.name.empty()) NoteMade(book, make->subscription);
   } else if (const auto* topic = std::get_if<pubsub::CreateTopicRequest>(&request)) {
     call.resource = topic->topic.name;
   } else if (const auto* named = std::get_if<pubsub::NameRequest>(&request)) {
     call.resource = named->name;
     SubscriptionBook* subscription = Find(named->name);
-    if (call.method == Method::kDeleteSubscription && subscription != nullptr) subscription->leaving = true;
+    if (call.method == Method::kDeleteSnapshot) snapshots_[named->name].leaving = true;
+    if (subscription == nullptr) return;
+    call.version = subscription->updates;
+    const bool leaves = call.method == Method::kDeleteSubscription || call.method == Method::kDetachSubscription;
+    subscription->leaving |= leaves;
+  } else {
+    NoteChange(now, id, call, request);
   }
 }
 
@@ -77,7 +85,8 @@ void Checkers::Replied(Instant now, uint64_t id, const absl::Status& status, std
   CallBook call = std::move(found->second);
   calls_.erase(found);
   SubscriptionBook* subscription = Find(call.resource);
-  if (subscription != nullptr && subscription->made < call.arrived && !subscription->leaving &&
+  const bool of_snapshot = call.method == Method::kSeek && !call.snapshot.empty();
+  if (subscription != nullptr && subscription->made < call.arrived && !subscription->leaving && !of_snapshot &&
       status.code() == absl::StatusCode::kNotFound) {
     return Break(now, "resources stay", StrCat(call.resource, " is not found although its creation was answered"));
   }
@@ -94,10 +103,19 @@ void Checkers::Replied(Instant now, uint64_t id, const absl::Status& status, std
       if (messages->size() > static_cast<size_t>(call.pull_max) || messages->size() > per_response_max_) {
         Break(now, "limits", StrCat(messages->size(), " messages in one answer"));
       }
-      const Duration lease = std::chrono::seconds{subscription->value.ack_deadline_seconds};
-      for (const auto& message : *messages) Deliver(now, *subscription, message, lease, lease, kByPull | id);
+      const Duration shortest = std::chrono::seconds{subscription->deadline_min};
+      const Duration longest = std::chrono::seconds{subscription->deadline_max};
+      for (const auto& message : *messages) Deliver(now, *subscription, message, shortest, longest, kByPull | id);
       return;
     }
+    case Method::kSeek:
+    case Method::kCreateSnapshot:
+    case Method::kDeleteSnapshot:
+    case Method::kUpdateSubscription:
+    case Method::kDetachSubscription: return ChangeReplied(now, id, call, status);
+    case Method::kGetSubscription:
+      if (subscription != nullptr && status.ok()) CheckShown(now, call, *subscription, payload);
+      return;
     default: return ResourceReplied(now, call, status);
   }
 }
@@ -161,6 +179,7 @@ void Checkers::PublishReplied(Instant now, const CallBook& call, const absl::Sta
     if (std::exchange(message->answered, true)) {
       return Break(now, "one id, one message", StrCat("two publishes were answered with id ", *id));
     }
+    message->arrived = call.arrived;
     for (auto& [name, subscription] : subscriptions_) {
       if (subscription.value.topic == call.resource && subscription.made < call.arrived) {
         Expect(subscription, *id, *message);
@@ -183,19 +202,27 @@ void Checkers::LeaseReplied(Instant now, CallBook& call, const absl::Status& sta
 
 void Checkers::CallCancelled(Instant now, uint64_t call) {
   if (log_) log_(now, StrCat("cancelled ", call));
-  calls_.erase(call);
+  const auto found = calls_.find(call);
+  if (found == calls_.end()) return;
+  Abandon(now, found->second);
+  calls_.erase(found);
 }
 
 void Checkers::Ended(Instant now) {
   if (log_) log_(now, "the process ended");
   ++epoch_;
-  ended_at_ = now;
   ++tally_.crashes;
+  for (const auto& [id, call] : calls_) Abandon(now, call);
   calls_.clear();
   streams_.clear();
   for (auto& [name, subscription] : subscriptions_) {
+    const bool held = subscription.exactly_once() && !subscription.value.enable_message_ordering;
     for (auto& [id, entry] : subscription.inbox) {
-      if (entry.newest) entry.newest->modacks_pending = 0;
+      if (!entry.newest) continue;
+      entry.newest->modacks_pending = 0;
+      entry.newest->held = held && entry.newest->lease_min > now && entry.newest->epoch + 1 == epoch_;
+      // Standard leases are forgotten.
+      if (!subscription.exactly_once()) entry.newest->lease_min = std::min(entry.newest->lease_min, now);
     }
   }
 }

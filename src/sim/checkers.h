@@ -64,10 +64,11 @@ class Checkers {
   };
 
   // checkers.cc: calls, publishes, resources.
-  void NoteRequest(Instant now, CallBook& call, const pubsub::Request& request);
+  void NoteRequest(Instant now, uint64_t id, CallBook& call, const pubsub::Request& request);
   void PublishReplied(Instant now, const CallBook& call, const absl::Status& status, const pubsub::Bytes& payload);
   void ResourceReplied(Instant now, const CallBook& call, const absl::Status& status);
   void LeaseReplied(Instant now, CallBook& call, const absl::Status& status, std::string_view details);
+  void Abandon(Instant now, const CallBook& call);
   MessageBook* Identify(Instant now, MessageId id, std::string_view body, std::string_view topic);
   SubscriptionBook* Find(const std::string& name);
 
@@ -77,7 +78,7 @@ class Checkers {
   void AskModify(Instant now, const std::string& id, InboxEntry& entry, Asked& asked);
   void Settle(Instant now, SubscriptionBook& subscription, const std::string& id, const Asked& asked, Outcome outcome);
   void SettleAck(Instant now, SubscriptionBook& subscription, const std::string& id, InboxEntry& entry);
-  void SettleModify(const SubscriptionBook& subscription, const std::string& id, const Asked& asked, InboxEntry& entry);
+  void SettleModify(const Asked& asked, InboxEntry& entry);
   void Deliver(Instant now, SubscriptionBook& subscription, const pubsub::ReceivedMessage& message, Duration lease_min,
                Duration lease_max, uint64_t stream);
   void CheckMayDeliver(Instant now, SubscriptionBook& subscription, MessageId id, const InboxEntry& entry);
@@ -87,15 +88,35 @@ class Checkers {
                const pubsub::Confirmation& confirmation);
   void CheckDrained(Instant now, const SubscriptionBook& subscription);
 
+  // checkers_changes.cc: seeks, snapshots, updates, detached subscriptions.
+  static void NoteMade(SubscriptionBook& book, const pubsub::Subscription& value);
+  void NoteChange(Instant now, uint64_t id, CallBook& call, const pubsub::Request& request);
+  void ChangeReplied(Instant now, uint64_t id, const CallBook& call, const absl::Status& status);
+  void SeekArrived(Instant now, CallBook& call, SubscriptionBook& subscription, const pubsub::SeekRequest& request);
+  std::optional<bool> SeekWants(const pubsub::SeekRequest& request, MessageId id) const;
+  SeekEffect EffectOn(const SubscriptionBook& subscription, const InboxEntry& entry, std::optional<bool> wanted,
+                      bool to_snapshot) const;
+  void SeekReplied(Instant now, const CallBook& call, SubscriptionBook& subscription, const absl::Status& status);
+  void SnapshotReplied(Instant now, const CallBook& call, const SubscriptionBook& subscription,
+                       const absl::Status& status);
+  std::map<MessageId, bool> CertainlyUnacked(const SubscriptionBook& subscription) const;
+  void UpdateArrived(Instant now, uint64_t id, const CallBook& call, SubscriptionBook& subscription);
+  void UpdateReplied(Instant now, uint64_t id, const CallBook& call, SubscriptionBook& subscription);
+  void SetKind(Instant now, SubscriptionBook& subscription, SubscriptionBook::Kind kind);
+  void CheckShown(Instant now, const CallBook& call, const SubscriptionBook& subscription,
+                  const pubsub::Bytes& payload);
+  void CheckBackoff(Instant now, const SubscriptionBook& subscription, MessageId id, const InboxEntry& entry);
+
   // checkers_rules.cc: filters, ordering keys, retry policies, dead letters.
   static bool Wants(const SubscriptionBook& subscription, const MessageBook& message);
+  static bool MayBeForwarded(const SubscriptionBook& subscription, const InboxEntry& entry);
   void Expect(SubscriptionBook& subscription, MessageId id, const MessageBook& message);
   void CheckRules(Instant now, SubscriptionBook& subscription, MessageId id, const MessageBook& message,
                   const InboxEntry& entry, const pubsub::ReceivedMessage& received, uint64_t stream);
   void CheckOrder(Instant now, SubscriptionBook& subscription, MessageId id, const MessageBook& message,
                   uint64_t stream);
   void CheckAttempt(Instant now, const SubscriptionBook& subscription, const InboxEntry& entry, int32_t attempt);
-  bool OnlyHeld(const SubscriptionBook& subscription, const InboxEntry& entry) const;
+  bool OnlyHeld(const InboxEntry& entry) const;
   void NoteRevoked(Instant now, SubscriptionBook& subscription, MessageId id, const MessageBook& message);
   Instant LeasedUntil(Instant now, SubscriptionBook& subscription, MessageId id);
   bool FirstOfItsKey(SubscriptionBook& subscription, MessageId id);
@@ -105,9 +126,9 @@ class Checkers {
   const size_t per_response_max_;
   const Log log_;
   uint32_t epoch_ = 1;
-  Instant ended_at_{};  // when the process before this one did
   std::map<std::string, SubscriptionBook> subscriptions_;
   std::map<std::string, Instant> topics_gone_;  // deletion answered
+  std::map<std::string, SnapshotBook> snapshots_;
   std::map<MessageId, MessageBook> messages_;
   absl::flat_hash_map<std::string, BodyBook> bodies_;
   absl::flat_hash_map<uint64_t, CallBook> calls_;

@@ -20,16 +20,19 @@ Asked Checkers::Ask(Instant now, SubscriptionBook& subscription, const std::stri
   Asked asked{.ack = ack, .seconds = seconds, .arrived = now};
   const auto known = subscription.ids.find(id);
   if (known == subscription.ids.end()) return asked;
-  InboxEntry& entry = subscription.inbox[known->second];
+  InboxEntry& entry = subscription.inbox[known->second.message];
   if (!entry.newest) return asked;
+  const bool certain = subscription.seeks_pending == 0 && subscription.kind != SubscriptionBook::Kind::kUnclear;
+  asked.version = certain ? subscription.version : 0;
   if (ack) {
     AskAck(now, subscription, id, entry, asked);
   } else {
     AskModify(now, id, entry, asked);
   }
-  const bool first = FirstOfItsKey(subscription, known->second);
+  const bool first = FirstOfItsKey(subscription, known->second.message);
   if (subscription.leaving || (ack && !entry.acked && !first)) asked.must = false;
-  if (now >= LeasedUntil(now, subscription, known->second) && !entry.acked) asked.must = false;
+  if (now >= LeasedUntil(now, subscription, known->second.message) && !entry.acked) asked.must = false;
+  if (entry.unclear || (entry.passed && !entry.acked)) asked.must = false;
   asked.touches = entry.newest->touches;
   return asked;
 }
@@ -42,15 +45,21 @@ void Checkers::AskAck(Instant now, SubscriptionBook& subscription, const std::st
   }
   DeliveryBook& newest = *entry.newest;
   const bool restarted = newest.epoch != epoch_;
+  if (newest.voided && subscription.exactly_once()) return;
   if (newest.ack_id != id) {
     // A standard subscription takes a late ack unless somebody has the message now.
-    if (!subscription.exactly_once() && (now >= newest.lease_min || restarted)) entry.ack_maybe = true;
+    const bool taken = !subscription.exactly_once() && (now >= newest.lease_min || restarted);
+    entry.ack_maybe |= taken;
+    newest.touches += taken ? 1 : 0;
+    // It may be the one that acked before a seek that left the message as it was.
+    asked.may = entry.unclear && entry.winner == id;
     return;
   }
-  asked.may = (now < newest.lease_max && !newest.nacked) || newest.ack_came || restarted;
+  asked.may = (now < newest.lease_max && !newest.nacked) || newest.ack_came || restarted || entry.unclear;
   asked.must = now < newest.lease_min && !newest.nack_came;
   if (!subscription.exactly_once()) {
     entry.ack_maybe = true;
+    newest.touches += asked.may ? 0 : 1;
     if (restarted) asked.must = false;  // a restart forgets standard leases
   }
   if (!asked.may) return;
@@ -61,7 +70,7 @@ void Checkers::AskAck(Instant now, SubscriptionBook& subscription, const std::st
 
 void Checkers::AskModify(Instant now, const std::string& id, InboxEntry& entry, Asked& asked) {
   DeliveryBook& newest = *entry.newest;
-  if (entry.acked || newest.ack_id != id) return;
+  if (entry.acked || newest.ack_id != id || newest.voided) return;
   const bool restarted = newest.epoch != epoch_;
   asked.may = (now < newest.lease_max && !newest.nacked) || restarted;
   asked.must = now < newest.lease_min && !newest.ack_came && !newest.nack_came;
@@ -84,15 +93,17 @@ void Checkers::Settle(Instant now, SubscriptionBook& subscription, const std::st
                       Outcome outcome) {
   if (log_) log_(now, StrCat("  ", asked.ack ? "ack" : "modack", " of ", id, " outcome ", static_cast<int>(outcome)));
   const auto known = subscription.ids.find(id);
-  InboxEntry* entry = known == subscription.ids.end() ? nullptr : &subscription.inbox[known->second];
+  InboxEntry* entry = known == subscription.ids.end() ? nullptr : &subscription.inbox[known->second.message];
   const bool newest = entry != nullptr && entry->newest && entry->newest->ack_id == id;
   if (newest && !asked.ack && asked.may && entry->newest->modacks_pending > 0) --entry->newest->modacks_pending;
-  if (outcome == Outcome::kUnknown) return;
+  // Under a seek or a switch that came since, either answer may be right.
+  if (outcome == Outcome::kUnknown || (asked.version != subscription.version && entry != nullptr)) return;
   if (!subscription.exactly_once()) {
+    if (subscription.kind == SubscriptionBook::Kind::kUnclear) return;
     // Any id is answered OK; only what was live for certain has changed.
-    const bool for_good = asked.must && CertainlyFirst(subscription, known->second);
+    const bool for_good = asked.must && CertainlyFirst(subscription, known->second.message);
     if (newest && for_good && asked.ack) entry->acked_in = epoch_;
-    if (newest && asked.must && !asked.ack) SettleModify(subscription, id, asked, *entry);
+    if (newest && asked.must && !asked.ack) SettleModify(asked, *entry);
     return;
   }
   const std::string_view what = asked.ack ? "ack" : asked.seconds == 0 ? "nack" : "modack";
@@ -101,13 +112,13 @@ void Checkers::Settle(Instant now, SubscriptionBook& subscription, const std::st
     if (!asked.may)
       return Break(now, "only the live id", StrCat(what, " of ", id, " was answered OK: it was not live"));
     if (asked.ack) return SettleAck(now, subscription, id, *entry);
-    if (newest) SettleModify(subscription, id, asked, *entry);
+    if (newest) SettleModify(asked, *entry);
     return;
   }
   ++tally_.acks_refused;
   // A modack may wait until the ceiling is raised: something may have come between.
   const bool still = asked.ack || (newest && entry->newest->touches == asked.touches &&
-                                   now < LeasedUntil(now, subscription, known->second));
+                                   now < LeasedUntil(now, subscription, known->second.message));
   if (asked.must && still) {
     Break(now, "the live id works", StrCat(what, " of ", id, " was refused: it was live or had acked"));
   }
@@ -117,19 +128,21 @@ void Checkers::SettleAck(Instant now, SubscriptionBook& subscription, const std:
   if (entry.acked && entry.winner != id) {
     return Break(now, "acknowledged once", StrCat(id, " acked what ", entry.winner, " had acked"));
   }
-  if (!entry.acked && entry.newest->ack_id != id) {
+  if (entry.unclear && entry.winner == id) entry.unclear = false;  // a seek left it as it was
+  if (!entry.acked && entry.winner != id && entry.newest->ack_id != id) {
     return Break(now, "acknowledged once",
                  StrCat("the ack of ", id, " was answered OK after ", entry.newest->ack_id, " was delivered on ",
                         subscription.value.name));
   }
-  if (!entry.acked && !FirstOfItsKey(subscription, subscription.ids[id])) {
+  if (!entry.acked && entry.winner != id && !FirstOfItsKey(subscription, subscription.ids[id].message)) {
     return Break(now, "in order", StrCat(id, " acked a message although one of its key before it is not"));
   }
   entry.acked = true;
+  entry.unclear = false;
   entry.winner = id;
 }
 
-void Checkers::SettleModify(const SubscriptionBook&, const std::string&, const Asked& asked, InboxEntry& entry) {
+void Checkers::SettleModify(const Asked& asked, InboxEntry& entry) {
   DeliveryBook& newest = *entry.newest;
   if (asked.seconds == 0) {
     newest.nacked = true;
@@ -147,12 +160,11 @@ void Checkers::SettleModify(const SubscriptionBook&, const std::string&, const A
 
 void Checkers::CheckMayDeliver(Instant now, SubscriptionBook& subscription, MessageId id, const InboxEntry& entry) {
   const std::string what = StrCat("message ", id, " was delivered on ", subscription.value.name);
-  if (subscription.gone) return Break(now, "resources stay", StrCat(what, " although its subscription was deleted"));
+  if (subscription.gone) return Break(now, "resources stay", StrCat(what, " although that was deleted or detached"));
   if (entry.acked) return Break(now, "acknowledged once", StrCat(what, " although ", entry.winner, " had acked it"));
   if (entry.acked_in == epoch_) return Break(now, "acknowledged once", StrCat(what, " after its ack, with no restart"));
-  if (!entry.newest) return;
-  const bool leased = subscription.exactly_once() || entry.newest->epoch == epoch_;
-  if (leased && now < LeasedUntil(now, subscription, id)) {
+  if (entry.passed) return Break(now, "seeks", StrCat(what, " although a seek had finished with it"));
+  if (entry.newest && now < LeasedUntil(now, subscription, id)) {
     const Duration left = entry.newest->lease_min - now;
     Break(now, "one lease at a time",
           StrCat(what, " while ", entry.newest->ack_id, " is leased for ", ToMillis(left), " ms more"));
@@ -175,21 +187,25 @@ void Checkers::Deliver(Instant now, SubscriptionBook& subscription, const pubsub
     return Break(now, "one id, one message", StrCat("message ", *id, " changed between deliveries"));
   }
   message->bytes_hash = hash;
+  message->published = received.message.publish_time();
   ++tally_.deliveries;
   InboxEntry& entry = subscription.inbox[*id];
   if (entry.deliveries++ > 0) ++tally_.redeliveries;
   CheckMayDeliver(now, subscription, *id, entry);
   CheckRules(now, subscription, *id, *message, entry, received, stream);
-  const auto [known, fresh] = subscription.ids.try_emplace(received.ack_id, *id);
-  if (!fresh && (subscription.exactly_once() || known->second != *id)) {
+  const uint32_t once = subscription.exactly_once() ? 1 + subscription.switches : 0;
+  const auto [known, fresh] = subscription.ids.try_emplace(received.ack_id, SubscriptionBook::IdBook{*id, once});
+  if (!fresh && ((once != 0 && known->second.once == once) || known->second.message != *id)) {
     return Break(now, "one ack id, one delivery", StrCat("ack id ", received.ack_id, " was given twice"));
   }
+  known->second.once = once;
   entry.newest = DeliveryBook{.ack_id = received.ack_id,
                               .stream = stream,
                               .epoch = epoch_,
                               .lease_min = now + lease_min,
                               .lease_max = now + lease_max};
   entry.ack_maybe = false;
+  if (subscription.seeks_pending == 0) entry.unclear = false;
   entry.attempt = received.delivery_attempt;
   if (received.message.Attribute(pubsub::kTraceparentAttribute)) {
     const auto event = written_.find(trace::DeliveryKey(received.ack_id));
@@ -222,11 +238,12 @@ void Checkers::StreamAsked(Instant now, uint64_t id, const pubsub::StreamingPull
   SubscriptionBook* subscription = Find(stream.subscription);
   if (subscription == nullptr) return;
   const auto ask = [&](const std::string& ack_id, bool ack, int32_t seconds) {
-    const Asked asked = Ask(now, *subscription, ack_id, ack, seconds);
+    Asked asked = Ask(now, *subscription, ack_id, ack, seconds);
+    if (stream.loose) asked.version = 0;  // what is confirmed may be an older one
     // A standard subscription confirms nothing: what was live has grown now.
     if (subscription->exactly_once()) {
       stream.asked.emplace_back(ack_id, asked);
-    } else {
+    } else if (subscription->kind == SubscriptionBook::Kind::kStandard) {
       Settle(now, *subscription, ack_id, asked, Outcome::kOk);
     }
   };
@@ -266,7 +283,8 @@ void Checkers::Wrote(Instant now, uint64_t id, const pubsub::StreamingPullRespon
   if (std::exchange(stream.write_in_flight, true)) Break(now, "one write at a time", "a second write on a stream");
   SubscriptionBook* subscription = Find(stream.subscription);
   if (subscription == nullptr) return Break(now, "resources stay", "messages from an unknown subscription");
-  if (response.properties.exactly_once_delivery_enabled != subscription->exactly_once()) {
+  const bool known_kind = subscription->kind != SubscriptionBook::Kind::kUnclear;
+  if (known_kind && response.properties.exactly_once_delivery_enabled != subscription->exactly_once()) {
     Break(now, "wire", "a response says the wrong kind of subscription");
   }
   if (response.received_messages.size() > per_response_max_) {
@@ -286,11 +304,13 @@ void Checkers::Confirm(Instant now, SubscriptionBook& subscription, StreamBook& 
     for (const std::string& id : ids) {
       const auto asked = std::find_if(stream.asked.begin(), stream.asked.end(),
                                       [&](const auto& a) { return a.first == id && a.second.ack == ack; });
+      if (asked == stream.asked.end() && stream.loose) continue;
       if (asked == stream.asked.end()) return Break(now, "one answer", StrCat(id, " is confirmed, but nobody asked"));
       // Asked more than once, it does not say which: each gets the widest judgement.
       for (auto other = asked + 1; other != stream.asked.end(); ++other) {
         if (other->first != id || other->second.ack != ack) continue;
         for (Asked* one : {&asked->second, &other->second}) one->touches = kUnclear;
+        asked->second.version = other->second.version = std::min(asked->second.version, other->second.version);
         asked->second.may = other->second.may = asked->second.may || other->second.may;
         asked->second.must = other->second.must = asked->second.must && other->second.must;
       }
@@ -316,8 +336,8 @@ void Checkers::CheckCredit(Instant now, StreamBook& stream, SubscriptionBook& su
   std::erase_if(stream.out, [&](const StreamBook::Out& out) {
     const InboxEntry& entry = subscription.inbox[out.message];
     const bool newest = entry.newest && entry.newest->ack_id == out.ack_id;
-    return !newest || entry.acked || entry.newest->ack_came || entry.newest->nack_came ||
-           now >= LeasedUntil(now, subscription, out.message);
+    return !newest || entry.acked || entry.passed || entry.unclear || entry.newest->ack_came ||
+           entry.newest->nack_came || now >= LeasedUntil(now, subscription, out.message);
   });
   int64_t bytes = 0;
   for (const StreamBook::Out& out : stream.out) bytes += static_cast<int64_t>(out.bytes);

@@ -14,13 +14,21 @@ bool Keyed(const SubscriptionBook& subscription, const MessageBook& message) {
   return subscription.value.enable_message_ordering && !message.key.empty();
 }
 
-// Its letter may not have been seen yet.
-bool MayBeForwarded(const SubscriptionBook& subscription, const InboxEntry& entry) {
-  const auto& policy = subscription.value.dead_letter_policy;
-  return policy && entry.attempt >= policy->max_delivery_attempts;
+constexpr char kDeadLetters[] = "dead_letter_policy";
+
+// Attempts start again with a seek, and another policy counts from another one.
+bool AttemptsAreLoose(const SubscriptionBook& subscription) {
+  return subscription.sought || subscription.changed(kDeadLetters);
 }
 
 }  // namespace
+
+// Its letter may not have been seen yet.
+bool Checkers::MayBeForwarded(const SubscriptionBook& subscription, const InboxEntry& entry) {
+  if (!subscription.letters_from) return false;
+  const auto failed = AttemptsAreLoose(subscription) ? static_cast<int32_t>(entry.deliveries) : entry.attempt;
+  return failed >= *subscription.letters_from;
+}
 
 // Plans filter by one attribute only: this is that rule again, in other words.
 bool Checkers::Wants(const SubscriptionBook& subscription, const MessageBook& message) {
@@ -32,7 +40,11 @@ bool Checkers::Wants(const SubscriptionBook& subscription, const MessageBook& me
 void Checkers::Expect(SubscriptionBook& subscription, MessageId id, const MessageBook& message) {
   if (!Wants(subscription, message)) return;
   const bool fresh = !subscription.inbox.contains(id);
-  subscription.inbox[id].due = true;
+  InboxEntry& entry = subscription.inbox[id];
+  entry.due = true;
+  // A seek was about while it was published, and may have been later.
+  const bool about = subscription.seeks_pending > 0 || subscription.sought_at >= message.arrived;
+  if (about && fresh) entry.unclear = true;
   if (!fresh || !Keyed(subscription, message)) return;
   std::vector<MessageId>& line = subscription.keys[message.key];
   line.insert(std::upper_bound(line.begin(), line.end(), id), id);
@@ -43,15 +55,11 @@ void Checkers::CheckRules(Instant now, SubscriptionBook& subscription, MessageId
   if (!Wants(subscription, message)) {
     return Break(now, "filters", StrCat("message ", id, " does not match ", subscription.value.filter));
   }
-  if (entry.letters > 0 && bodies_[message.data].ids == 1) {
+  if (entry.letters > 0 && bodies_[message.data].ids == 1 && !AttemptsAreLoose(subscription)) {
     return Break(now, "dead letters", StrCat("message ", id, " was delivered after it was forwarded"));
   }
   CheckAttempt(now, subscription, entry, received.delivery_attempt);
-  const auto& retry = subscription.value.retry_policy;
-  const bool waits = retry && !subscription.value.enable_message_ordering && entry.newest;
-  if (waits && entry.newest->epoch == epoch_ && now < entry.newest->lease_min + retry->minimum_backoff) {
-    Break(now, "retry policy", StrCat("message ", id, " came back before its minimum backoff"));
-  }
+  CheckBackoff(now, subscription, id, entry);
   if (!Keyed(subscription, message)) return;
   std::vector<MessageId>& line = subscription.keys[message.key];
   const auto place = std::lower_bound(line.begin(), line.end(), id);
@@ -72,7 +80,8 @@ void Checkers::CheckOrder(Instant now, SubscriptionBook& subscription, MessageId
                                     subscription.value.name, ", and ", before, " before it");
     if (!entry.newest) return Break(now, "in order", StrCat(what, " never was"));
     const bool restarted = entry.newest->epoch != epoch_;
-    if (restarted && subscription.exactly_once()) continue;  // it may be held for who has it
+    // It may be held for who has it.
+    if (restarted && (subscription.exactly_once() || subscription.switches > 0)) continue;
     if (restarted) return Break(now, "in order", StrCat(what, " was not, since the restart"));
     if (now >= entry.newest->lease_max) return Break(now, "in order", StrCat(what, " has come back"));
     const bool out = now < LeasedUntil(now, subscription, before);
@@ -136,18 +145,26 @@ bool Checkers::CertainlyFirst(SubscriptionBook& subscription, MessageId id) {
 // with another did not fail.
 void Checkers::CheckAttempt(Instant now, const SubscriptionBook& subscription, const InboxEntry& entry,
                             int32_t attempt) {
+  if (subscription.unclear_fields.contains(kDeadLetters)) return;
   const auto& policy = subscription.value.dead_letter_policy;
   const auto said = StrCat("attempt ", attempt, " after ", entry.attempt, ", delivery ", entry.deliveries);
   if (!policy) {
     if (attempt != 0) Break(now, "attempts", StrCat(said, ", without a dead-letter policy"));
     return;
   }
+  if (subscription.changed(kDeadLetters)) {
+    if (attempt < 1 || attempt > static_cast<int32_t>(entry.deliveries)) Break(now, "attempts", said);
+    return;
+  }
   const bool same_process = entry.newest && entry.newest->epoch == epoch_;
   const int32_t next = entry.attempt + 1;
   const bool may_stay = subscription.value.enable_message_ordering;
+  const bool loose = entry.unclear || (entry.newest && entry.newest->sought);
   if (attempt < 1 || attempt > next || attempt > static_cast<int32_t>(entry.deliveries)) {
     Break(now, "attempts", StrCat(said, ": more than there were"));
-  } else if (attempt > entry.attempt && OnlyHeld(subscription, entry)) {
+  } else if (loose) {
+    return;  // it may start again at 1
+  } else if (attempt > entry.attempt && OnlyHeld(entry)) {
     Break(now, "attempts", StrCat(said, ": a hold was counted"));
   } else if (same_process && attempt != next && !(may_stay && attempt == entry.attempt)) {
     Break(now, "attempts", StrCat(said, ": one was not counted"));
@@ -157,9 +174,8 @@ void Checkers::CheckAttempt(Instant now, const SubscriptionBook& subscription, c
 }
 
 // Leased when the process ended, and held by the next one for who had it.
-bool Checkers::OnlyHeld(const SubscriptionBook& subscription, const InboxEntry& entry) const {
-  if (!subscription.exactly_once() || subscription.value.enable_message_ordering || !entry.newest) return false;
-  return entry.newest->epoch + 1 == epoch_ && entry.newest->lease_min > ended_at_ && !entry.newest->nack_came;
+bool Checkers::OnlyHeld(const InboxEntry& entry) const {
+  return entry.newest && entry.newest->held && entry.newest->epoch + 1 == epoch_ && !entry.newest->nack_came;
 }
 
 // A dead letter has an id of its own, and the body of what it was.
@@ -175,17 +191,17 @@ MessageBook* Checkers::IdentifyLetter(Instant now, const pubsub::ReceivedMessage
   const std::string source =
       StrCat("projects/p/subscriptions/", *received.message.Attribute("CloudPubSubDeadLetterSourceSubscription"));
   SubscriptionBook* subscription = Find(source);
-  if (subscription == nullptr || !subscription->value.dead_letter_policy) {
+  if (subscription == nullptr || !subscription->letters_from) {
     return Break(now, "dead letters", StrCat("a letter from ", source, ", which sends none")), nullptr;
   }
   // Several messages may have its body: it is one of those that failed enough.
   for (auto& [message, entry] : subscription->inbox) {
-    const bool failed =
-        static_cast<int32_t>(entry.deliveries) >= subscription->value.dead_letter_policy->max_delivery_attempts;
+    const bool failed = static_cast<int32_t>(entry.deliveries) >= *subscription->letters_from;
     if (messages_[message].data != body || entry.letters > 0 || !failed || entry.acked) continue;
     ++entry.letters;
     return &letter;
   }
+  if (AttemptsAreLoose(*subscription) && bodies_.contains(body)) return &letter;
   return Break(now, "dead letters", StrCat("letter ", id, " is one too many, or too early")), nullptr;
 }
 

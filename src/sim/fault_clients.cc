@@ -126,6 +126,11 @@ class Admin final : public Client {
         Insist(Method::kDeleteTopic, pubsub::NameRequest{topic}, absl::StatusCode::kNotFound, [] {});
       });
     }
+    if (dice_.Chance(300)) {
+      net_.After(dice_.Between(1ms, 20s), [this, subscription] {
+        Insist(Method::kDetachSubscription, pubsub::NameRequest{subscription}, absl::StatusCode::kNotFound, [] {});
+      });
+    }
     net_.After(dice_.Between(1ms, 30s), [this, subscription] {
       Insist(Method::kDeleteSubscription, pubsub::NameRequest{subscription}, absl::StatusCode::kNotFound, [] {});
     });
@@ -161,6 +166,7 @@ std::vector<std::unique_ptr<Client>> MakeClients(const FaultPlan& plan, Net& net
                                                                  : MakeSimpleSubscriber(plan, its, ++actor, net));
   }
   if (plan.admin_about_every > Duration{0}) clients.push_back(std::make_unique<Admin>(plan, ++actor, net));
+  if (plan.changes_about_every > Duration{0}) clients.push_back(MakeOperator(plan, ++actor, net));
   return clients;
 }
 

@@ -29,6 +29,9 @@ std::unique_ptr<Client> MakeLibrarySubscriber(const FaultPlan& plan, const Subsc
                                               Net& net);
 std::unique_ptr<Client> MakeLibraryPublisher(const FaultPlan& plan, const PublisherPlan& its, uint64_t actor, Net& net);
 
+// Seeks, updates and detaches subscriptions in the middle.
+std::unique_ptr<Client> MakeOperator(const FaultPlan& plan, uint64_t actor, Net& net);
+
 // The body of one message: nobody else's.
 std::string BodyOf(uint64_t actor, uint64_t number, size_t size);
 

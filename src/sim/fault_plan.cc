@@ -15,7 +15,7 @@ using namespace std::chrono_literals;
 
 constexpr std::string_view kDeadTopic = "projects/p/topics/dead";
 
-enum PlanActor : uint64_t { kShape = 1, kNetwork, kDisk, kWorkload };
+enum PlanActor : uint64_t { kShape = 1, kNetwork, kDisk, kWorkload, kChanges, kStore };
 
 void DrawNetwork(Dice& dice, FaultPlan& plan) {
   plan.delay_min = 50us;
@@ -37,7 +37,8 @@ void DrawDisk(Dice& dice, FaultPlan& plan) {
   if (plan.crash_about_every > Duration{0} && dice.Chance(250)) plan.sync_fails = dice.Between(1, 20);
   plan.down_max = dice.Between(10ms, 20s);
   if (dice.Chance(500)) plan.clean_stops = dice.Between(100, 900);
-  if (dice.Chance(300)) plan.wall_step_max = dice.Between(1s, 2h);
+  // Less than what a message or snapshot lives: nothing is to be lost by it.
+  if (dice.Chance(300)) plan.wall_step_max = dice.Between(1s, 120h);
 }
 
 std::shared_ptr<const broker::Delays> DrawDelays(Dice& dice, uint64_t seed) {
@@ -122,6 +123,29 @@ PublisherPlan DrawPublisher(Dice& dice, const FaultPlan& plan) {
   return made;
 }
 
+// Who seeks needs something to come back to.
+void DrawChanges(Dice& dice, FaultPlan& plan) {
+  if (!dice.Chance(350)) return;
+  plan.changes_about_every = dice.Between(2s, 40s);
+  plan.detaches = 80;
+  for (pubsub::Subscription& subscription : plan.subscriptions) {
+    const bool dead = subscription.topic == plan.dead_letter_topic.name;
+    if (!dead && dice.Chance(350)) subscription.retain_acked_messages = true;
+  }
+}
+
+// One seed in so many runs over the real journal.
+constexpr uint64_t kStoreSeeds = 10;
+
+// Records have to fit into a segment; small ones are sealed, copied and used again soon.
+void DrawStore(Dice& dice, FaultPlan& plan) {
+  plan.store.on = plan.seed % kStoreSeeds == 0;
+  plan.store.segment_bytes = plan.dead_letter_topic.name.empty() ? 16 << 10 : 64 << 10;
+  plan.store.bytes_max = plan.store.segment_bytes * (dice.Chance(400) ? dice.Between(6, 10) : 1000);
+  if (plan.crash_about_every > Duration{0} && dice.Chance(700)) plan.store.dies = dice.Between(2, 100);
+  plan.broker.checkpoint_messages_per_slice = dice.Between(1, 15);
+}
+
 // Where dead letters go, and who takes them from there.
 void AddDeadLetters(Dice& dice, FaultPlan& plan) {
   if (std::none_of(plan.subscriptions.begin(), plan.subscriptions.end(),
@@ -143,7 +167,8 @@ void AddDeadLetters(Dice& dice, FaultPlan& plan) {
 FaultPlan DrawFaultPlan(uint64_t seed) {
   FaultPlan plan;
   plan.seed = seed;
-  Dice shape(seed, kShape), network(seed, kNetwork), disk(seed, kDisk), work(seed, kWorkload);
+  Dice shape(seed, kShape), network(seed, kNetwork), disk(seed, kDisk), work(seed, kWorkload), changes(seed, kChanges),
+      store(seed, kStore);
   DrawNetwork(network, plan);
   DrawDisk(disk, plan);
   DrawBroker(shape, plan);
@@ -158,6 +183,8 @@ FaultPlan DrawFaultPlan(uint64_t seed) {
     for (uint64_t n = work.Between(1, 3); n > 0; --n) plan.subscribers.push_back(DrawSubscriber(work, i));
   }
   AddDeadLetters(work, plan);
+  DrawChanges(changes, plan);
+  DrawStore(store, plan);
   for (uint64_t n = work.Between(1, 3); n > 0; --n) plan.publishers.push_back(DrawPublisher(work, plan));
   // A limit below what is asked for shuts some out for good: they could not drain.
   plan.broker.streams_max = std::max(plan.broker.streams_max, 2 * plan.subscribers.size());
@@ -167,15 +194,22 @@ FaultPlan DrawFaultPlan(uint64_t seed) {
 std::string FaultPlan::Describe() const {
   std::string text = absl::StrFormat(
       "chaos %.0f s; net <= %.1f ms, slow %d/1000 <= %.0f ms, lost %d, twice %d, cut every %.0f s, write <= %.0f ms; "
-      "sync <= %.0f ms, failing %d, crash every %.0f s, clean %d; admin every %.0f s; response <= %d messages%s;",
+      "sync <= %.0f ms, failing %d, crash every %.0f s, clean %d; admin every %.0f s, changes every %.0f s; response "
+      "<= %d messages%s;",
       ToMillis(chaos) / 1e3, ToMillis(delay_max), slow, ToMillis(slow_max), lost, duplicated,
       ToMillis(cut_about_every) / 1e3, ToMillis(write_max), ToMillis(sync_max), sync_fails,
       ToMillis(crash_about_every) / 1e3, clean_stops, ToMillis(admin_about_every) / 1e3,
-      broker.messages_per_response_max, broker.every_project ? ", added delays" : "");
+      ToMillis(changes_about_every) / 1e3, broker.messages_per_response_max,
+      broker.every_project ? ", added delays" : "");
+  if (store.on) {
+    absl::StrAppend(&text, " store of ", store.segment_bytes, " of ", store.bytes_max, " bytes, dies ", store.dies,
+                    ";");
+  }
   for (const pubsub::Subscription& s : subscriptions) {
     absl::StrAppend(&text, " ", s.enable_exactly_once_delivery ? "eos" : "std", " ", s.ack_deadline_seconds, "s",
                     s.enable_message_ordering ? " ordered" : "", s.filter.empty() ? "" : " filtered",
-                    s.retry_policy ? " retry" : "", s.dead_letter_policy ? " dead-letter" : "");
+                    s.retry_policy ? " retry" : "", s.dead_letter_policy ? " dead-letter" : "",
+                    s.retain_acked_messages ? " retains" : "");
   }
   for (const SubscriberPlan& s : subscribers) {
     const char* kinds[] = {"stream", "pull", "library"};

@@ -8,6 +8,7 @@
 #include "base/time.h"
 #include "broker/broker.h"
 #include "pubsub/resources.h"
+#include "sim/disk.h"
 
 namespace hopgap::sim {
 
@@ -64,14 +65,21 @@ struct FaultPlan {
   Duration down_max{0};
   uint64_t clean_stops = 0;  // permille of the crashes that are none
   Duration wall_step_max{0};
+  StorePlan store;
 
   // What else happens in the middle.
-  Duration admin_about_every{0};  // subscriptions made and deleted, topics too
+  Duration admin_about_every{0};    // subscriptions made, detached and deleted, topics too
+  Duration changes_about_every{0};  // seeks, snapshots, updates
+  uint64_t detaches = 0;            // permille: that one of those in use is detached
 
   std::string Describe() const;  // one line, for the report of a failure
 };
 
 FaultPlan DrawFaultPlan(uint64_t seed);
+
+// When the world begins, and what wall clocks then say that did not step.
+inline constexpr Instant kWorldStart = InstantFromNanos(1'000'000'000);
+inline constexpr WallTime kWorldWall{std::chrono::hours{24 * 365 * 40}};
 
 // Longest lease that any subscriber asks for.
 inline constexpr int32_t kExtensionSecondsMax = 120;

@@ -11,17 +11,15 @@
 #include "base/text.h"
 #include "sim/dice.h"
 #include "sim/fault_clients.h"
-#include "sim/fault_disk.h"
 #include "sim/net.h"
 #include "sim/queue.h"
+#include "sim/record_disk.h"
 
 namespace hopgap::sim {
 namespace {
 
 using namespace std::chrono_literals;
 
-constexpr Instant kStart = InstantFromNanos(1'000'000'000);
-constexpr WallTime kWall{std::chrono::hours{24 * 365 * 40}};
 // After the faults: the longest hold, then leases that were asked for in it,
 // and retries of clients that wait up to a minute.
 constexpr Duration kDrain = 900s;
@@ -30,17 +28,20 @@ constexpr Duration kCalmDelay = 100us;
 
 enum WorldActor : uint64_t { kNetActor = 50, kProcessActor, kChaosActor };
 
-class World final : public Net {
+class FaultWorld final : public Net {
  public:
-  explicit World(const FaultOptions& options)
+  explicit FaultWorld(const FaultOptions& options)
       : plan_(DrawFaultPlan(options.seed)),
         checkers_(plan_.broker.messages_per_response_max, options.log),
         sink_(checkers_),
-        disk_(options.seed),
         net_dice_(options.seed, kNetActor),
         process_dice_(options.seed, kProcessActor),
         chaos_dice_(options.seed, kChaosActor) {
     plan_.broker.planted = options.planted;
+    plan_.store.planted = options.store_planted;
+    plan_.store.on |= options.over_store;
+    disk_ = plan_.store.on ? MakeStoreDisk(options.seed, plan_.store, plan_.broker.ack_id_key)
+                           : std::make_unique<RecordDisk>(options.seed);
   }
 
   FaultResult Run();
@@ -98,6 +99,7 @@ class World final : public Net {
   void Perform(broker::Actions& actions);
   void Write(broker::Action& action);
   void Sync();
+  void FailDisk();
   void Wake();
 
   void Setup();
@@ -107,9 +109,9 @@ class World final : public Net {
   FaultPlan plan_;
   Checkers checkers_;
   Sink sink_;
-  FaultDisk disk_;
+  std::unique_ptr<Disk> disk_;
   Dice net_dice_, process_dice_, chaos_dice_;
-  Instant now_ = kStart;
+  Instant now_ = kWorldStart;
   Queue<std::function<void()>> queue_;
   std::unique_ptr<broker::Broker> broker_;  // null: the process is down
   uint64_t epoch_ = 0;
@@ -123,18 +125,19 @@ class World final : public Net {
 
 // ---- network -------------------------------------------------------------------------------------------------------
 
-Duration World::Delay() {
+Duration FaultWorld::Delay() {
   if (calm_) return kCalmDelay;
   if (net_dice_.Chance(plan_.slow)) return net_dice_.Between(plan_.delay_max, plan_.slow_max);
   return net_dice_.Between(plan_.delay_min, plan_.delay_max);
 }
 
-void World::Call(pubsub::Method method, pubsub::Request request, Duration timeout,
-                 std::function<void(const Answer&)> done) {
+void FaultWorld::Call(pubsub::Method method, pubsub::Request request, Duration timeout,
+                      std::function<void(const Answer&)> done) {
   const uint64_t id = next_call_++;
   calls_[id].done = std::move(done);
   // What is made again after it was deleted would be another one.
-  const bool makes = method == pubsub::Method::kCreateTopic || method == pubsub::Method::kCreateSubscription;
+  const bool makes = method == pubsub::Method::kCreateTopic || method == pubsub::Method::kCreateSubscription ||
+                     method == pubsub::Method::kCreateSnapshot;
   const bool twice = !calm_ && !makes && net_dice_.Chance(plan_.duplicated);
   if (twice) {
     const uint64_t copy = next_call_++;
@@ -145,7 +148,7 @@ void World::Call(pubsub::Method method, pubsub::Request request, Duration timeou
   After(timeout, [this, id] { Timeout(id); });
 }
 
-void World::ArriveCall(uint64_t id, pubsub::Method method, const pubsub::Request& request) {
+void FaultWorld::ArriveCall(uint64_t id, pubsub::Method method, const pubsub::Request& request) {
   if (!broker_) return AnswerCall(id, {absl::UnavailableError("connection refused"), {}, {}});
   calls_[id].epoch = epoch_;
   checkers_.CallArrived(now_, id, method, request);
@@ -155,7 +158,7 @@ void World::ArriveCall(uint64_t id, pubsub::Method method, const pubsub::Request
 }
 
 // The answer is on its way back.
-void World::AnswerCall(uint64_t id, Answer answer) {
+void FaultWorld::AnswerCall(uint64_t id, Answer answer) {
   calls_[id].epoch = 0;
   if (Lost()) return;
   After(Delay(), [this, id, answer = std::move(answer)] {
@@ -167,7 +170,7 @@ void World::AnswerCall(uint64_t id, Answer answer) {
   });
 }
 
-void World::Timeout(uint64_t id) {
+void FaultWorld::Timeout(uint64_t id) {
   const auto found = calls_.find(id);
   if (found == calls_.end()) return;
   const auto done = std::exchange(found->second.done, nullptr);
@@ -184,13 +187,13 @@ void World::Timeout(uint64_t id) {
   if (done) done({absl::DeadlineExceededError("the call's timeout passed"), {}, {}});
 }
 
-void World::SendUp(uint64_t stream, std::function<void(Link&)> arrives) {
+void FaultWorld::SendUp(uint64_t stream, std::function<void(Link&)> arrives) {
   Link& link = links_[stream];
   link.up = std::max(link.up, now_ + Delay());
   At(link.up, [this, stream, arrives = std::move(arrives)] { arrives(links_[stream]); });
 }
 
-void World::SendDown(uint64_t stream, std::function<void(Link&)> arrives) {
+void FaultWorld::SendDown(uint64_t stream, std::function<void(Link&)> arrives) {
   Link& link = links_[stream];
   link.down = std::max(link.down, now_ + Delay());
   At(link.down, [this, stream, arrives = std::move(arrives)] {
@@ -199,14 +202,14 @@ void World::SendDown(uint64_t stream, std::function<void(Link&)> arrives) {
   });
 }
 
-void World::EndAtClient(uint64_t stream, absl::Status status) {
+void FaultWorld::EndAtClient(uint64_t stream, absl::Status status) {
   SendDown(stream, [status](Link& link) {
     link.client_done = true;
     link.events.ended(status);
   });
 }
 
-uint64_t World::OpenStream(pubsub::StreamingPullRequest first, StreamEvents events) {
+uint64_t FaultWorld::OpenStream(pubsub::StreamingPullRequest first, StreamEvents events) {
   const uint64_t id = next_stream_++;
   links_[id].events = std::move(events);
   SendUp(id, [this, id, first = std::move(first)](Link& link) {
@@ -222,7 +225,7 @@ uint64_t World::OpenStream(pubsub::StreamingPullRequest first, StreamEvents even
   return id;
 }
 
-void World::Send(uint64_t stream, pubsub::StreamingPullRequest request) {
+void FaultWorld::Send(uint64_t stream, pubsub::StreamingPullRequest request) {
   if (links_[stream].client_done) return;
   SendUp(stream, [this, stream, request = std::move(request)](Link& link) {
     if (!broker_ || link.epoch != epoch_) return;
@@ -233,7 +236,7 @@ void World::Send(uint64_t stream, pubsub::StreamingPullRequest request) {
   });
 }
 
-void World::HalfClose(uint64_t stream) {
+void FaultWorld::HalfClose(uint64_t stream) {
   SendUp(stream, [this, stream](Link& link) {
     if (!broker_ || link.epoch != epoch_) return;
     AtBroker([&](broker::Broker& broker, broker::Actions& out) {
@@ -242,7 +245,7 @@ void World::HalfClose(uint64_t stream) {
   });
 }
 
-void World::Cancel(uint64_t stream) {
+void FaultWorld::Cancel(uint64_t stream) {
   links_[stream].client_done = true;
   SendUp(stream, [this, stream](Link& link) {
     if (!broker_ || std::exchange(link.epoch, 0) != epoch_) return;
@@ -254,7 +257,7 @@ void World::Cancel(uint64_t stream) {
 }
 
 // The client hears of it at once; the broker writes into the void for a while.
-void World::CutLater(uint64_t stream) {
+void FaultWorld::CutLater(uint64_t stream) {
   After(chaos_dice_.Between(plan_.cut_about_every / 8, plan_.cut_about_every * 2), [this, stream] {
     Link& link = links_[stream];
     if (link.client_done || link.cut || calm_) return;
@@ -274,30 +277,31 @@ void World::CutLater(uint64_t stream) {
 
 // ---- process -------------------------------------------------------------------------------------------------------
 
-void World::Start() {
+void FaultWorld::Start() {
   ++epoch_;
   stopping_ = false;
   wake_ = kNever;
   broker::Broker::Options options = plan_.broker;
-  options.anchor = {kStart, kWall};
+  options.anchor = {kWorldStart, kWorldWall};
   if (plan_.wall_step_max > Duration{0}) {
     options.anchor.wall += process_dice_.Between(1ms, plan_.wall_step_max) - plan_.wall_step_max / 2;
   }
-  broker_ = std::make_unique<broker::Broker>(std::move(options), sink_);
-  for (const pubsub::Bytes& record : disk_.records()) {
-    const absl::Status replayed = broker_->Replay(record);
-    if (!replayed.ok()) checkers_.Break(now_, "restart", StrCat("replay: ", MessageOf(replayed)));
-  }
-  if (const absl::Status done = broker_->ReplayDone(now_); !done.ok()) {
-    checkers_.Break(now_, "restart", StrCat("replay: ", MessageOf(done)));
+  for (;;) {
+    broker_ = std::make_unique<broker::Broker>(options, sink_);
+    absl::Status replayed = disk_->Replay(*broker_);
+    if (replayed.ok()) replayed = broker_->ReplayDone(now_);
+    if (replayed.ok()) break;
+    broker_ = nullptr;
+    if (!disk_->died()) return checkers_.Break(now_, "restart", StrCat("replay: ", MessageOf(replayed)));
+    disk_->Crash();  // power was lost again
   }
   Wake();
 }
 
-void World::End(bool restart) {
+void FaultWorld::End(bool restart) {
   if (!broker_) return;
   broker_ = nullptr;
-  disk_.Crash();
+  disk_->Crash();
   checkers_.Ended(now_);
   std::vector<uint64_t> calls, streams;
   for (const auto& [id, call] : calls_) {
@@ -318,20 +322,21 @@ void World::End(bool restart) {
     });
 }
 
-void World::StopCleanly() {
+void FaultWorld::StopCleanly() {
   if (!broker_ || stopping_) return;
   stopping_ = true;
   AtBroker([&](broker::Broker& broker, broker::Actions& out) { broker.Stop(now_, out); });
 }
 
 template <typename Event>
-void World::AtBroker(Event event) {
+void FaultWorld::AtBroker(Event event) {
   broker::Actions actions;
+  broker_->SetPublishRoom(disk_->PublishRoom());
   event(*broker_, actions);
   Perform(actions);
 }
 
-void World::Perform(broker::Actions& actions) {
+void FaultWorld::Perform(broker::Actions& actions) {
   for (broker::Action& action : actions) {
     const auto stream = static_cast<uint64_t>(action.stream);
     switch (action.kind) {
@@ -348,14 +353,14 @@ void World::Perform(broker::Actions& actions) {
         links_[stream].epoch = 0;
         EndAtClient(stream, action.status);
         break;
-      case broker::Action::Kind::kPersist: disk_.Append(action.token, action.records, action.awaited); break;
+      case broker::Action::Kind::kPersist: disk_->Append(action); break;
     }
   }
-  if (disk_.wants_sync()) Sync();
+  if (disk_->wants_sync()) Sync();
   Wake();
 }
 
-void World::Write(broker::Action& action) {
+void FaultWorld::Write(broker::Action& action) {
   const auto stream = static_cast<uint64_t>(action.stream);
   absl::StatusOr<pubsub::StreamingPullResponse> response =
       pubsub::DecodeStreamingPullResponse(pubsub::Bytes(pubsub::Join(action.payload)));
@@ -371,21 +376,30 @@ void World::Write(broker::Action& action) {
   SendDown(stream, [response = *std::move(response)](Link& link) mutable { link.events.response(response); });
 }
 
-void World::Sync() {
-  disk_.StartSync();
+void FaultWorld::Sync() {
+  disk_->StartSync();
   const uint64_t epoch = epoch_;
   const bool fails = !calm_ && process_dice_.Chance(plan_.sync_fails);
   After(calm_ ? Duration{1ms} : process_dice_.Between(plan_.sync_min, plan_.sync_max), [this, epoch, fails] {
     if (!broker_ || epoch != epoch_) return;
-    if (fails) return End(true);  // never retried: the process ends
-    const broker::PersistToken token = disk_.FinishSync();
-    AtBroker([&](broker::Broker& broker, broker::Actions& out) { broker.OnPersisted(now_, token, out); });
-    if (stopping_ && broker_ && !disk_.syncing()) End(true);
+    bool done = true;
+    AtBroker([&](broker::Broker& broker, broker::Actions& out) { done = disk_->FinishSync(now_, fails, broker, out); });
+    if (!done) return FailDisk();
+    if (stopping_ && broker_ && !disk_->syncing()) End(true);
   });
 }
 
+// Never retried: the process ends. A full disk is no reason to.
+void FaultWorld::FailDisk() {
+  const absl::Status failure = disk_->failure();
+  if (failure.code() == absl::StatusCode::kResourceExhausted) {
+    checkers_.Break(now_, "full disk", StrCat("the process ended: ", MessageOf(failure)));
+  }
+  End(true);
+}
+
 // A timer is a little late, as real ones are.
-void World::Wake() {
+void FaultWorld::Wake() {
   if (!broker_) return;
   const std::optional<Instant> next = broker_->NextDeadline();
   if (!next || *next >= wake_) return;
@@ -405,7 +419,7 @@ void World::Wake() {
 
 // ---- the run -------------------------------------------------------------------------------------------------------
 
-void World::Setup() {
+void FaultWorld::Setup() {
   calm_ = true;
   Start();
   for (const pubsub::Topic& topic : plan_.topics) {
@@ -430,7 +444,7 @@ void World::Setup() {
   });
 }
 
-void World::Chaos() {
+void FaultWorld::Chaos() {
   if (plan_.crash_about_every > Duration{0}) {
     After(chaos_dice_.Between(plan_.crash_about_every / 8, plan_.crash_about_every * 2), [this] {
       if (calm_) return;
@@ -444,15 +458,16 @@ void World::Chaos() {
   }
 }
 
-void World::CalmDown() {
+void FaultWorld::CalmDown() {
   calm_ = true;
+  disk_->CalmDown();
   if (!broker_) Start();
 }
 
-FaultResult World::Run() {
+FaultResult FaultWorld::Run() {
   Setup();
-  At(kStart + 2s + plan_.chaos, [this] { CalmDown(); });
-  const Instant end = kStart + 2s + plan_.chaos + kDrain;
+  At(kWorldStart + 2s + plan_.chaos, [this] { CalmDown(); });
+  const Instant end = kWorldStart + 2s + plan_.chaos + kDrain;
   while (!queue_.empty() && queue_.NextAt() <= end && !checkers_.violation()) {
     now_ = queue_.NextAt();
     const std::function<void()> next = queue_.Pop();
@@ -466,7 +481,7 @@ FaultResult World::Run() {
 }  // namespace
 
 FaultResult RunFaults(const FaultOptions& options) {
-  World world(options);
+  FaultWorld world(options);
   return world.Run();
 }
 

@@ -14,6 +14,9 @@ struct FaultOptions {
   uint64_t seed = 1;
   // Test-only: a bug that the checkers have to find.
   broker::Planted planted = broker::Planted::kNone;
+  store::Planted store_planted = store::Planted::kNone;
+  // Over the real journal, whatever the seed says.
+  bool over_store = false;
   Checkers::Log log;  // null: nobody reads along
 };
 

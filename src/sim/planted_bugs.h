@@ -4,15 +4,19 @@
 #include <string_view>
 
 #include "broker/planted.h"
+#include "store/planted.h"
 
 namespace hopgap::sim {
 
 struct PlantedBug {
   broker::Planted bug;
   std::string_view name;
+  store::Planted store = store::Planted::kNone;
+  bool over_store = false;  // it can only be found there
 };
 
 using broker::Planted;
+inline constexpr auto kOnDisk = store::Planted::kNone;
 inline constexpr PlantedBug kPlantedBugs[] = {
     {Planted::kPublishAnsweredBeforeCommit, "PublishAnsweredBeforeCommit"},
     {Planted::kDeliveredBeforeCommit, "DeliveredBeforeCommit"},
@@ -55,8 +59,30 @@ inline constexpr PlantedBug kPlantedBugs[] = {
     {Planted::kAttemptNotCounted, "AttemptNotCounted"},
     {Planted::kDeadLetterLost, "DeadLetterLost"},
     {Planted::kDeadLetterNotFinished, "DeadLetterNotFinished"},
+    {Planted::kSeekAnsweredBeforeCommit, "SeekAnsweredBeforeCommit"},
+    {Planted::kSeekForgottenOnReplay, "SeekForgottenOnReplay"},
+    {Planted::kSeekLeavesLeased, "SeekLeavesLeased"},
+    {Planted::kSeekForgetsKept, "SeekForgetsKept"},
+    {Planted::kSoughtGenerationForgotten, "SoughtGenerationForgotten"},
+    {Planted::kSnapshotForgetsOne, "SnapshotForgetsOne"},
+    {Planted::kSnapshotForgetsLater, "SnapshotForgetsLater"},
+    {Planted::kUpdateForgottenOnReplay, "UpdateForgottenOnReplay"},
+    {Planted::kUpdateLosesRetryPolicy, "UpdateLosesRetryPolicy"},
+    {Planted::kSwitchWithoutBound, "SwitchWithoutBound"},
+    {Planted::kKeptNotReleased, "KeptNotReleased"},
+    {Planted::kDetachedStillServed, "DetachedStillServed"},
+    {Planted::kCheckpointForgetsGenerations, "CheckpointForgetsGenerations", kOnDisk, true},
+    {Planted::kCheckpointForgetsBound, "CheckpointForgetsBound", kOnDisk, true},
+    {Planted::kCheckpointForgetsSnapshots, "CheckpointForgetsSnapshots", kOnDisk, true},
+    {Planted::kNone, "WriteNotSynced", store::Planted::kWriteNotSynced, true},
+    {Planted::kNone, "NameNotSynced", store::Planted::kNameNotSynced, true},
+    {Planted::kNone, "TornTailAccepted", store::Planted::kTornTailAccepted, true},
+    {Planted::kNone, "CheckpointBeforeRecord", store::Planted::kCheckpointBeforeRecord, true},
+    {Planted::kNone, "BodiesDropped", store::Planted::kBodiesDropped, true},
+    {Planted::kNone, "ReserveNotKept", store::Planted::kReserveNotKept, true},
 };
 // None is left out.
-static_assert(std::size(kPlantedBugs) == static_cast<size_t>(Planted::kEnd) - 1);
+static_assert(std::size(kPlantedBugs) ==
+              static_cast<size_t>(Planted::kEnd) - 1 + static_cast<size_t>(store::Planted::kEnd) - 1);
 
 }  // namespace hopgap::sim

@@ -40,7 +40,8 @@ void AppendFrame(std::string& out, uint64_t mark, uint64_t sequence, uint64_t gr
                  const pubsub::Slices& record);
 
 // The frame at `offset`; nullopt if there is no whole, intact one of this mark.
-std::optional<Frame> ReadFrame(std::string_view segment, uint64_t offset, uint64_t mark);
+// `believed`: test-only, its sum is not looked at.
+std::optional<Frame> ReadFrame(std::string_view segment, uint64_t offset, uint64_t mark, bool believed = false);
 
 // The next intact frame at or behind `offset`, found by looking at every place
 // where one could begin. Its offset, or nullopt.

@@ -64,17 +64,18 @@ absl::StatusOr<std::unique_ptr<Log>> Log::Open(std::unique_ptr<Directory> direct
   absl::StatusOr<CheckpointFile> checkpoint = CheckpointFile::Open(*directory);
   if (!checkpoint.ok()) return In(*directory, checkpoint.status());
   const std::string name = directory->name();
-  std::unique_ptr<Log> log(new Log(std::move(directory), *about, *std::move(checkpoint)));
+  std::unique_ptr<Log> log(new Log(std::move(directory), *about, *std::move(checkpoint), options.planted));
   if (absl::Status opened = log->OpenSegments(); !opened.ok()) return In(*log->directory_, opened);
   return log;
 }
 
-Log::Log(std::unique_ptr<Directory> directory, const JournalFile& about, CheckpointFile checkpoint)
+Log::Log(std::unique_ptr<Directory> directory, const JournalFile& about, CheckpointFile checkpoint, Planted planted)
     : directory_(std::move(directory)),
       key_(about.key),
       segment_bytes_(about.segment_bytes),
+      planted_(planted),
       checkpoint_(std::move(checkpoint)),
-      pool_(*directory_, key_, segment_bytes_) {}
+      pool_(*directory_, key_, segment_bytes_, planted) {}
 
 absl::Status Log::Replay(const Visit& visit) {
   HOPGAP_CHECK(!replayed_, "a journal is replayed once");
@@ -108,7 +109,12 @@ absl::Status Log::WriteGroup(const std::vector<const pubsub::Slices*>& records, 
                 *records[i]);
   }
   if (absl::Status written = active_->Write(end_, buffer_); !written.ok()) return written;
-  if (absl::Status synced = active_->Sync(); !synced.ok()) return synced;
+  if (planted_ == Planted::kCheckpointBeforeRecord && KindOf(*records[range.end - 1]) == RecordKind::kCheckpointEnded) {
+    if (absl::Status set = checkpoint_.Set(*began_); !set.ok()) return set;
+  }
+  if (planted_ != Planted::kWriteNotSynced) {
+    if (absl::Status synced = active_->Sync(); !synced.ok()) return synced;
+  }
   ++next_group_;
   {
     const std::lock_guard lock(mu_);
@@ -167,7 +173,8 @@ absl::Status Log::NoteEnded(const pubsub::Slices& record) {
 void Log::DropAllBut(uint64_t from_segment, const std::vector<uint64_t>& bodies) {
   const std::lock_guard lock(mu_);
   for (auto at = needed_.begin(); at != needed_.end() && at->first < from_segment;) {
-    if (std::binary_search(bodies.begin(), bodies.end(), at->first)) {
+    const bool needed = std::binary_search(bodies.begin(), bodies.end(), at->first);
+    if (needed && planted_ != Planted::kBodiesDropped) {
       ++at;
     } else {
       pool_.GiveBack(std::move(at->second));

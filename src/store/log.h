@@ -16,6 +16,7 @@
 #include "store/file.h"
 #include "store/frame.h"
 #include "store/journal_files.h"
+#include "store/planted.h"
 #include "store/segment_pool.h"
 
 namespace hopgap::store {
@@ -31,8 +32,9 @@ class Log {
   // One part of so many of a segment is written when the next one is no longer left to chance.
   static constexpr uint64_t kHurryAtPart = 4;
   struct Options {
-    HashKey fresh_key;           // of a directory that holds none yet
-    uint64_t segment_bytes = 0;  // likewise; 0: chosen by the free space, between the two above
+    HashKey fresh_key;                 // of a directory that holds none yet
+    uint64_t segment_bytes = 0;        // likewise; 0: chosen by the free space, between the two above
+    Planted planted = Planted::kNone;  // test-only
   };
 
   // FailedPrecondition for a directory that another process uses, that a newer
@@ -76,7 +78,7 @@ class Log {
   struct Range {
     size_t first = 0, end = 0;
   };
-  Log(std::unique_ptr<Directory> directory, const JournalFile& about, CheckpointFile checkpoint);
+  Log(std::unique_ptr<Directory> directory, const JournalFile& about, CheckpointFile checkpoint, Planted planted);
 
   // recovery.cc
   absl::Status OpenSegments();
@@ -96,6 +98,7 @@ class Log {
   const std::unique_ptr<Directory> directory_;
   const HashKey key_;
   const uint64_t segment_bytes_;
+  const Planted planted_;
   CheckpointFile checkpoint_;
   SegmentPool pool_;
   bool replayed_ = false;

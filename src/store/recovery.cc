@@ -51,7 +51,8 @@ absl::Status Log::ReadSegments(const Visit& visit) {
   std::vector<std::pair<Frame, Position>> group;  // that has not come to its end yet
   for (;;) {
     const Segment& segment = *needed_.at(at.segment);
-    const std::optional<Frame> frame = ReadFrame(segment.bytes(), at.offset, segment.mark());
+    const bool believed = planted_ == Planted::kTornTailAccepted;
+    const std::optional<Frame> frame = ReadFrame(segment.bytes(), at.offset, segment.mark(), believed);
     if (frame && frame->sequence == at.sequence) {
       group.emplace_back(*frame, at);
       at.offset += FrameBytes(frame->payload.size());

@@ -60,6 +60,7 @@ void SegmentPool::Hurry() {
 // A file that was given back is better than a new one: while there is one spare
 // left a new one waits until that is known not to come.
 bool SegmentPool::WantsNew() const {
+  if (planted_ == Planted::kReserveNotKept) return given_back_.empty() && spares_.empty();
   return given_back_.empty() && (spares_.empty() || (spares_.size() < kSparesWanted && (hurry_ || next_number_ <= 2)));
 }
 
@@ -120,6 +121,7 @@ absl::StatusOr<std::shared_ptr<Segment>> SegmentPool::Make(uint64_t number, std:
   if (absl::Status synced = file->Sync(); !synced.ok()) return synced;
   absl::Status named = directory_.Rename(Segment::kSpareName, Segment::NameOf(number));
   if (!named.ok()) return named;
+  if (planted_ == Planted::kNameNotSynced) return Segment::Open(key_, number, std::move(file));
   if (absl::Status synced = directory_.Sync(); !synced.ok()) return synced;
   return Segment::Open(key_, number, std::move(file));
 }

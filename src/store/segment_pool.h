@@ -7,6 +7,7 @@
 #include <mutex>
 
 #include "base/draw.h"
+#include "store/planted.h"
 #include "store/segment.h"
 
 namespace hopgap::store {
@@ -21,8 +22,8 @@ class SegmentPool {
   static constexpr size_t kSparesWanted = 2;
 
   // The directory outlives it.
-  SegmentPool(Directory& directory, HashKey key, uint64_t segment_bytes)
-      : directory_(directory), key_(key), segment_bytes_(segment_bytes) {}
+  SegmentPool(Directory& directory, HashKey key, uint64_t segment_bytes, Planted planted)
+      : directory_(directory), key_(key), segment_bytes_(segment_bytes), planted_(planted) {}
 
   // At the start: segments that were ready already, in the order of numbers, and
   // the number that the next new one gets.
@@ -57,6 +58,7 @@ class SegmentPool {
   Directory& directory_;
   const HashKey key_;
   const uint64_t segment_bytes_;
+  const Planted planted_;
   mutable std::mutex mu_;
   std::condition_variable changed_;
   // Guarded by mu_.

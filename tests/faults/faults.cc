@@ -1,4 +1,4 @@
-// hopgap-faults [--seed N | --first N --seeds N | --seconds S] [--planted NAME] [--log 1] [--progress 1]: runs seeds of
+// hopgap-faults [--seed N | --first N --seeds N | --seconds S] [--planted NAME] [--store 1] [--log 1] [--progress 1]: runs seeds of
 // the fault world. The first broken promise ends it, with the line that replays it.
 #include <unistd.h>
 #include <csignal>
@@ -21,8 +21,9 @@ struct Arguments {
   uint64_t seconds = 0;   // > 0: until then, whatever `seeds`
   bool progress = false;  // a line a minute
   bool one = false;       // a single seed: say what it was
-  broker::Planted planted = broker::Planted::kNone;
-  bool log = false;  // print what crosses the broker's door
+  sim::PlantedBug planted{broker::Planted::kNone, ""};
+  bool store = false;  // every seed over the real journal
+  bool log = false;    // print what crosses the broker's door
 };
 
 constexpr Duration kProgressEvery = std::chrono::minutes{1};
@@ -43,9 +44,9 @@ std::optional<Arguments> Parse(int argc, char** argv) {
     const std::string_view name = argv[i];
     if (name == "--planted") {
       for (const sim::PlantedBug& planted : sim::kPlantedBugs) {
-        if (planted.name == argv[i + 1]) arguments.planted = planted.bug;
+        if (planted.name == argv[i + 1]) arguments.planted = planted;
       }
-      if (arguments.planted == broker::Planted::kNone) return std::nullopt;
+      if (arguments.planted.name.empty()) return std::nullopt;
       continue;
     }
     const std::optional<uint64_t> value = ParseNumber<uint64_t>(argv[i + 1]);
@@ -56,6 +57,8 @@ std::optional<Arguments> Parse(int argc, char** argv) {
       arguments.one = true;
     } else if (name == "--progress") {
       arguments.progress = *value != 0;
+    } else if (name == "--store") {
+      arguments.store = *value != 0;
     } else if (name == "--log") {
       arguments.log = *value != 0;
     } else if (name == "--first") {
@@ -95,8 +98,8 @@ int Main(int argc, char** argv) {
   const std::optional<Arguments> arguments = Parse(argc, argv);
   if (!arguments) {
     std::fputs(
-        "usage: hopgap-faults [--seed N | --first N] [--seeds N | --seconds S] [--planted NAME] [--log 1] [--progress "
-        "1]\n",
+        "usage: hopgap-faults [--seed N | --first N] [--seeds N | --seconds S] [--planted NAME] [--store 1] [--log 1] "
+        "[--progress 1]\n",
         stderr);
     return 2;
   }
@@ -110,7 +113,11 @@ int Main(int argc, char** argv) {
   };
   for (uint64_t seed = arguments->first; goes_on(); ++seed) {
     std::snprintf(g_replay, sizeof g_replay, "%llu", static_cast<unsigned long long>(seed));
-    sim::FaultOptions options{.seed = seed, .planted = arguments->planted, .log = {}};
+    sim::FaultOptions options{.seed = seed,
+                              .planted = arguments->planted.bug,
+                              .store_planted = arguments->planted.store,
+                              .over_store = arguments->store || arguments->planted.over_store,
+                              .log = {}};
     if (arguments->log) {
       options.log = [](Instant now, const std::string& line) {
         std::printf("%12.6f %s\n", ToMillis(now - Instant{}) / 1e3, line.c_str());

@@ -17,7 +17,11 @@ class PlantedBugsTest : public ::testing::TestWithParam<PlantedBug> {};
 
 TEST_P(PlantedBugsTest, IsFound) {
   for (uint64_t seed = 1; seed <= kSeedsMax; ++seed) {
-    const FaultResult result = RunFaults({.seed = seed, .planted = GetParam().bug, .log = {}});
+    const FaultResult result = RunFaults({.seed = seed,
+                                          .planted = GetParam().bug,
+                                          .store_planted = GetParam().store,
+                                          .over_store = GetParam().over_store,
+                                          .log = {}});
     if (!result.violation) continue;
     std::printf("seed %d: %s: %s\n", static_cast<int>(seed), result.violation->promise.c_str(),
                 result.violation->what.c_str());
