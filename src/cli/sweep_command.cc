@@ -87,7 +87,8 @@ absl::Status ParseWords(const SweepFlags& flags, SweepAxes& axes) {
   for (const std::string& arm : *arms) {
     const absl::StatusOr<lab::ArmSpec> spec = lab::ParseArm(arm, "go");
     if (!spec.ok()) return spec.status();
-    if (spec->kind != arm) return BadList("--arm", arm, "a sweep takes kinds of arms: std, eos, eos-overlap");
+    if (spec->kind != arm)
+      return BadList("--arm", arm, "a sweep takes kinds of arms: std, eos, eos-overlap, std-dedupe");
   }
   for (const std::string& policy : *policies) {
     if (policy != "eager" && policy != "gated")
@@ -108,9 +109,9 @@ absl::Status ParseWords(const SweepFlags& flags, SweepAxes& axes) {
   return absl::OkStatus();
 }
 
-// The cells of one arm at one rate. A standard one awaits no lease: it has one cell.
+// The cells of one arm at one rate. On a standard subscription nothing awaits a lease: one cell.
 void AddCellsOf(const SweepAxes& axes, const report::SweepCell& setting, Sweep& sweep) {
-  if (setting.arm == "std") {
+  if (setting.arm.starts_with("std")) {
     sweep.cells.push_back(setting);
     sweep.cells.back().policy = "-";
     return;
@@ -219,7 +220,8 @@ void AddSweep(CLI::App& app, Commands& commands) {
   command->group("Predict");
   command->add_option("--rate", flags->rates, "messages a second, a list")->capture_default_str();
   command->add_option("--streams", flags->streams, "streams per worker, a list")->capture_default_str();
-  command->add_option("--arm", flags->arms, "kinds of arms, a list: std, eos, eos-overlap")->capture_default_str();
+  command->add_option("--arm", flags->arms, "kinds of arms, a list: std, eos, eos-overlap, std-dedupe")
+      ->capture_default_str();
   command->add_option("--client", flags->clients, "client models, a list")->capture_default_str();
   command->add_option("--response-policy", flags->policies, "eager, gated or both; for exactly-once arms")
       ->capture_default_str();

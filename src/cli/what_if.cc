@@ -35,7 +35,7 @@ absl::Status ApplyChange(std::string_view part, Change& change) {
   const std::string_view name = part.substr(0, equals), value = part.substr(equals + 1);
   if (name == "rate") {
     const absl::StatusOr<uint64_t> rate = ParseRate(value);
-    if (!rate.ok()) return BadChange(part, "is outside [0.001, 100000] messages a second");
+    if (!rate.ok()) return BadChange(part, "is no number in [0.001, 100000] messages a second");
     change.millihertz = *rate;
   } else if (name == "streams") {
     change.streams = ParseNumber<uint32_t>(value);
@@ -85,17 +85,18 @@ std::string SentenceOf(const VirtualChain& chain, const report::ArmRun& arm, con
                        const Answer& answer, double per_response) {
   const double rate = static_cast<double>(chain.millihertz) / 1e3;
   const uint32_t streams = chain.arm.streams != 0 ? chain.arm.streams : chain.streams;
-  const std::string setting = absl::StrFormat("at %.4g/s %d stream%s", rate, streams, streams == 1 ? "" : "s");
+  const std::string setting =
+      absl::StrFormat("%s, %d stream%s at %.4g/s", answer.arm, streams, streams == 1 ? "" : "s", rate);
   if (!arm.saturated_at) {
-    return absl::StrFormat("%s: %s %s enough: until handled p50 %s ms, p95 %s ms, work taken off.", answer.arm, setting,
-                           streams == 1 ? "is" : "are", answer.changed, answer.p95);
+    return absl::StrFormat("Yes, enough: %s: until handled p50 %s ms, p95 %s ms, work taken off.", setting,
+                           answer.changed, answer.p95);
   }
-  std::string sentence = absl::StrFormat("%s: %s %s NOT enough: saturated at %.3g/s.", answer.arm, setting,
-                                         streams == 1 ? "is" : "are", *arm.saturated_at);
+  std::string sentence = absl::StrFormat("No, not enough: %s: saturated at %.3g/s.", setting, *arm.saturated_at);
   if (formula.capacity) {
     sentence += absl::StrFormat(
-        " A client that waits for its receipt modack needs %d or more (by hand: rate x %.3g ms / %.2f messages per "
-        "response).",
+        " A client that waits for its receipt modack needs at least %d, more for a short queue (by hand: rate x %.3g "
+        "ms "
+        "/ %.2f messages per response).",
         formula.streams_needed, ToMillis(formula.modack), per_response);
   }
   return sentence;
