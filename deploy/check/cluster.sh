@@ -187,7 +187,7 @@ run_cluster() {
 if [[ -z ${HOPGAP_IN_CLUSTER:-} ]]; then
   prepare
   # What is made in here, namespaces and bridge, ends with it.
-  HOPGAP_IN_CLUSTER=1 exec unshare --net --mount --pid --fork --kill-child --mount-proc "$0" "$@"
+  k6=$k6 HOPGAP_IN_CLUSTER=1 exec unshare --net --mount --pid --fork --kill-child --mount-proc "$0" "$@"
 fi
 mount -t tmpfs tmpfs /run
 run_cluster

@@ -63,8 +63,8 @@ TEST(RunJsonTest, KeepsMachineAndThresholds) {
 }
 
 TEST(RunJsonTest, NamesWhatIsWrong) {
-  const auto error = [](std::string_view json) {
-    return std::string(ReadRunJson(json, "x/run.json").status().message());
+  const auto error = [](std::string_view text) {
+    return std::string(ReadRunJson(text, "x/run.json").status().message());
   };
   EXPECT_EQ(error("{"), "x/run.json: is damaged: no JSON: byte 2 of 1, where it breaks off");
   EXPECT_EQ(error("{\"schema\": 1 2}"), "x/run.json: is damaged: no JSON: byte 14 of 15 cannot stand there");

@@ -23,7 +23,7 @@ class OneAnswer final : public remote::Connection {
   absl::StatusOr<pubsub::Bytes> CallAndWait(pubsub::Method, const pubsub::Slices&, Duration) override {
     ++asked;
     if (!answer.ok()) return answer;
-    return pubsub::Bytes(std::string_view());
+    return pubsub::Bytes();
   }
 
   absl::Status answer;
