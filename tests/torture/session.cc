@@ -269,6 +269,9 @@ void Session::HandleDone(const Pending& pending, Event& event) {
     case Pending::Kind::kPull: {
       Consumer& consumer = consumers_[pending.subscription];
       consumer.pulling = false;
+      if (event.status.code() == absl::StatusCode::kNotFound) {
+        return checker_.Break("resources stay", std::string(MessageOf(event.status)));
+      }
       if (!event.status.ok()) break;
       const auto messages = pubsub::DecodePullResponse(event.payload);
       if (!messages.ok()) return checker_.Break("one answer", "a pull's answer cannot be read");

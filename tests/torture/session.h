@@ -64,6 +64,7 @@ class Session final : public remote::Handler {
   // Pulls, and acks by `manners` (none: as they are), until pulls of all subscriptions came back empty. False if the
   // broker died, or `limit` passed.
   bool PullAll(const std::optional<Manners>& manners, Duration limit, const std::function<bool()>& dead);
+  bool connected() const { return !gone_; }
   // The connection is gone: waits until everything under way has been answered.
   bool Settle(Duration limit);
 

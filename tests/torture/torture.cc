@@ -1,6 +1,7 @@
-// hopgap-torture [--kills N | --seconds S] [--seed N] [--folder DIR] [--progress 1]: a real broker on a real disk, killed
-// with SIGKILL again and again; docs/reliability.md says what is shown. Exit codes: 0 nothing was broken, 1 a promise was,
-// or the broker did not come back (the folder is kept), 2 the command line.
+// hopgap-torture [--kills N | --seconds S] [--seed N] [--folder DIR] [--progress 1] [--planted 1]: a real broker on a real
+// disk, killed with SIGKILL again and again; docs/reliability.md says what is shown. Exit codes: 0 nothing was broken, 1 a
+// promise was, or the broker did not come back (the folder is kept), 2 the command line. With --planted 1 the disk forgets
+// the last group that it said to have synced, at every kill; then 0 says that this was found.
 #include <signal.h>
 #include <sys/random.h>
 
@@ -9,13 +10,18 @@
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
+#include <fstream>
+#include <functional>
 #include <optional>
+#include <sstream>
 #include <string>
+#include <vector>
 
 #include "base/draw.h"
 #include "base/system_clock.h"
 #include "base/text.h"
 #include "store/file.h"
+#include "store/frame.h"
 #include "store/journal_files.h"
 #include "torture/broker.h"
 #include "torture/checker.h"
@@ -33,13 +39,14 @@ constexpr uint64_t kSegmentBytes = 1 << 20;
 constexpr uint64_t kSegmentsAtRestMax = 6;
 constexpr size_t kBodyBytesMax = 100'000, kFillBytes = 300'000;
 constexpr uint64_t kLivesPerDrain = 60;
-constexpr Duration kReadyLimit = 60s, kPointLimit = 1500ms, kProofLimit = 60s, kSettleLimit = 60s, kRestLimit = 10s;
+constexpr Duration kReadyLimit = 60s, kPointLimit = 1500ms, kProofLimit = 30s, kSettleLimit = 60s, kRestLimit = 10s;
 // No lease, and so no hold, is longer than 600 s.
 constexpr Duration kBeyondAnyLease = 601s;
 // Still inside every lease, which nobody makes shorter than 60 s and no life lasts 10 s.
 constexpr Duration kInsideLeases = 45s;
 constexpr Duration kProgressEvery = 10s;
 constexpr size_t kPasses = 20;
+constexpr size_t kSegmentHeaderBytes = 64;
 constexpr int kKilled = 128 + SIGKILL;
 
 enum Subscriptions : size_t { kStandard, kEos, kOrdered, kDead, kLettersSub, kSubscriptions };
@@ -58,7 +65,7 @@ constexpr Manners kLeaveAll = {.extend = 0, .ack = 0, .nack = 0}, kAckAll = {.ex
 struct Arguments {
   uint64_t kills = 500, seconds = 0, seed = 0;
   std::string folder;
-  bool progress = false;
+  bool progress = false, planted = false;
 };
 
 struct Totals {
@@ -66,6 +73,32 @@ struct Totals {
            files_bytes_max = 0;
   std::array<uint64_t, kPoints> at_point{};
 };
+
+// Overwrites the last group of the newest segment that holds any with zeros
+// (docs/journal-format.md says how they lie there): the planted bug.
+void ForgetLastGroup(const std::string& data) {
+  std::vector<fs::path> segments;
+  for (const fs::directory_entry& file : fs::directory_iterator(data)) {
+    if (file.path().filename().string().starts_with("segment-")) segments.push_back(file.path());
+  }
+  std::ranges::sort(segments, std::greater{});
+  for (const fs::path& path : segments) {
+    std::fstream file(path, std::ios::in | std::ios::out | std::ios::binary);
+    std::stringstream text;
+    text << file.rdbuf();
+    const std::string bytes = text.str();
+    uint64_t at = kSegmentHeaderBytes, last = 0, mark = 0, group = 0;
+    for (; at + store::kFrameHeaderBytes <= bytes.size(); at += store::FrameBytes(store::Load32(bytes, at + 4))) {
+      if (mark == 0) mark = store::Load64(bytes, at + 8);
+      if (mark == 0 || store::Load64(bytes, at + 8) != mark || !store::ReadFrame(bytes, at, mark)) break;
+      if (const uint64_t of = store::Load64(bytes, at + 24) / 2; of != group) last = at, group = of;
+    }
+    if (last == 0) continue;
+    file.seekp(static_cast<std::streamoff>(last));
+    file << std::string(at - last, '\0');
+    return;
+  }
+}
 
 class Torture {
  public:
@@ -169,22 +202,29 @@ class Torture {
     checker_.Ended();
     torn_ = at_point && (death.point == Point::kTornWrite || death.point == Point::kTornCopy ||
                          death.point == Point::kTornCheckpoint || death.point == Point::kWipe);
+    if (arguments_.planted && code == kKilled) ForgetLastGroup(arguments_.folder + "/data");
     if (code == kKilled) ++totals_.kills;
     if (code == kKilled && at_point) ++totals_.at_point[static_cast<size_t>(*death.point)];
     if (code == 0) ++totals_.stops;
   }
 
+  bool PullAll(Session& session, const std::optional<Manners>& manners, const std::function<bool()>& dead) {
+    if (session.PullAll(manners, kProofLimit, dead)) return true;
+    if (!dead() && session.connected()) checker_.Break("delivered until acknowledged", "pulls never came back empty");
+    return false;
+  }
+
   // What may be with somebody is not delivered, also when time passes; and it is when no lease can run any more.
   void Prove(Session& session, const std::function<bool()>& dead) {
-    if (!session.PullAll(kLeaveAll, kProofLimit, dead)) return;
+    if (!PullAll(session, kLeaveAll, dead)) return;
     session.Advance(kInsideLeases);
-    if (!session.PullAll(kLeaveAll, kProofLimit, dead)) return;
+    if (!PullAll(session, kLeaveAll, dead)) return;
     session.Advance(kBeyondAnyLease);
     const Instant since = checker_.AtLeast(SteadyNow());
     Manners some = kAckAll;
     some.ack = 500;
     for (size_t i = 0; i < kSubscriptions; ++i) session.Consume(i, false, i == kOrdered ? kAckAll : some);
-    if (!session.PullAll(std::nullopt, kProofLimit, dead)) return;
+    if (!PullAll(session, std::nullopt, dead)) return;
     for (size_t i = 0; i < kSubscriptions; ++i) checker_.ExpectArrived(since, i);
     ++totals_.proofs;
   }
@@ -200,8 +240,7 @@ class Torture {
     do {
       before = checker_.tally().deliveries;
       session.Advance(kBeyondAnyLease);
-      if (!session.PullAll(kAckAll, kProofLimit, dead))
-        checker_.Break("delivered until acknowledged", "pulls never came back empty");
+      PullAll(session, kAckAll, dead);
     } while (before != checker_.tally().deliveries && ++passes < kPasses && !checker_.violation());
     if (passes == kPasses) checker_.Break("delivered until acknowledged", "what was acknowledged went on coming");
     if (!checker_.violation()) checker_.ExpectDrained();
@@ -264,10 +303,13 @@ class Torture {
     for (size_t i = 0; i < kPoints; ++i)
       std::printf("%s%s %llu", i == 0 ? "at " : ", ", kPointNames[i], n(totals_.at_point[i]));
     std::printf("; not reached in time %llu\n", n(totals_.not_reached));
-    if (!checker_.violation()) {
-      fs::remove_all(arguments_.folder);
-      return 0;
+    if (arguments_.planted || !checker_.violation()) fs::remove_all(arguments_.folder);
+    if (arguments_.planted) {
+      std::printf("what was planted was %s\n",
+                  checker_.violation() ? ("found: " + checker_.violation()->promise).c_str() : "not found");
+      return checker_.violation() ? 0 : 1;
     }
+    if (!checker_.violation()) return 0;
     std::printf("broken: %s: %s\nthe data is in %s\nrepeat with: ./dev torture --seed %llu --kills %llu\n",
                 checker_.violation()->promise.c_str(), checker_.violation()->what.c_str(), arguments_.folder.c_str(),
                 n(arguments_.seed), n(std::max(arguments_.kills, totals_.kills + 1)));
@@ -302,6 +344,8 @@ std::optional<Arguments> Parse(int argc, char** argv) {
       arguments.seed = *value;
     } else if (name == "--progress") {
       arguments.progress = *value != 0;
+    } else if (name == "--planted") {
+      arguments.planted = *value != 0;
     } else {
       return std::nullopt;
     }
@@ -318,7 +362,9 @@ std::optional<Arguments> Parse(int argc, char** argv) {
 int Main(int argc, char** argv) {
   const std::optional<Arguments> arguments = Parse(argc, argv);
   if (!arguments) {
-    std::fputs("usage: hopgap-torture [--kills N | --seconds S] [--seed N] [--folder DIR] [--progress 1]\n", stderr);
+    std::fputs(
+        "usage: hopgap-torture [--kills N | --seconds S] [--seed N] [--folder DIR] [--progress 1] [--planted 1]\n",
+        stderr);
     return 2;
   }
   std::setvbuf(stdout, nullptr, _IOLBF, 0);
