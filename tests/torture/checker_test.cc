@@ -276,6 +276,23 @@ TEST_F(CheckerTest, FindsTheLaterOfAKeyWhileTheEarlierIsHeld) {
   EXPECT_EQ(Broken(), "in order");
 }
 
+// What comes back ends the leases of what came after it of its key.
+TEST_F(CheckerTest, OfAKeyWhatFollowsAMessageThatCameBackMayComeAgain) {
+  Publish(1, "k");
+  Publish(2, "k");
+  Publish(3, "other");
+  Come(kOrdered, 1, "o1");
+  Come(kOrdered, 2, "o2");
+  Come(kOrdered, 3, "p1");
+  Modack(kOrdered, "o1", 0s);
+  Ack(kOrdered, "o2", Outcome::kRefused);
+  Come(kOrdered, 1, "o3");
+  Come(kOrdered, 2, "o4");
+  EXPECT_EQ(Broken(), "nothing") << checker_.violation()->what;
+  Come(kOrdered, 3, "p2");
+  EXPECT_EQ(Broken(), "one lease at a time");
+}
+
 TEST_F(CheckerTest, FindsALetterOfWhatWasAcknowledged) {
   Publish(1);
   Come(kDead, 1, "d1");
