@@ -204,8 +204,9 @@ void Checker::AckAsked(Instant now, size_t subscription, const std::string& ack_
   Entry* entry = Find(subscription, ack_id, &message);
   if (entry == nullptr) return;
   const bool newest = entry->ack_id == ack_id;
-  ids_[subscription].acks[ack_id] = {
-      .at = AtLeast(now), .live = newest && Live(now, subscription, *message), .newest = newest};
+  Asked& asked = ids_[subscription].acks[ack_id];
+  asked.live = newest && Live(now, subscription, *message);
+  ++asked.under_way;
   if (newest && entry->life != life_) ++tally_.old_ids;
   if (newest) entry->ack_asked = true;
 }
@@ -221,8 +222,10 @@ void Checker::Count(Message& message, int change) {
 void Checker::AckAnswered(Instant now, size_t subscription, const std::string& ack_id, Outcome outcome) {
   Message* message = nullptr;
   Entry* entry = Find(subscription, ack_id, &message);
-  const auto asked = ids_[subscription].acks.extract(ack_id);
-  if (entry == nullptr || asked.empty()) return;
+  const auto asked = ids_[subscription].acks.find(ack_id);
+  if (entry == nullptr || asked == ids_[subscription].acks.end()) return;
+  const bool was_live = asked->second.live, others = --asked->second.under_way > 0;
+  if (!others) ids_[subscription].acks.erase(asked);
   const Rules& rules = rules_[subscription];
   const std::string name = Name(subscription, *message);
   const bool newest = entry->ack_id == ack_id;
@@ -238,7 +241,7 @@ void Checker::AckAnswered(Instant now, size_t subscription, const std::string& a
   }
   if (outcome == Outcome::kRefused) {
     ++tally_.refused;
-    if (rules.exactly_once && asked.mapped().live && Live(now, subscription, *message)) {
+    if (rules.exactly_once && was_live && !entry->acked && Live(now, subscription, *message)) {
       Break("the live id works", "the ack was refused of " + name);
     }
     if (newest) entry->refused = true;
@@ -246,7 +249,7 @@ void Checker::AckAnswered(Instant now, size_t subscription, const std::string& a
   if (!newest) return;
   // The broker may have done it all the same.
   if (outcome == Outcome::kUnknown) entry->ack_unknown = true;
-  entry->ack_asked = entry->ack_unknown;
+  entry->ack_asked = entry->ack_unknown || others || entry->acked;
 }
 
 void Checker::ModackAsked(Instant now, size_t subscription, const std::string& ack_id, Duration length) {
@@ -255,7 +258,7 @@ void Checker::ModackAsked(Instant now, size_t subscription, const std::string& a
   if (entry == nullptr) return;
   const bool newest = entry->ack_id == ack_id;
   ids_[subscription].modacks[ack_id] = {
-      .at = AtLeast(now), .live = newest && Live(now, subscription, *message), .newest = newest, .length = length};
+      .at = AtLeast(now), .live = newest && Live(now, subscription, *message), .length = length, .under_way = 1};
   if (!newest) return;
   entry->nacked |= length == Duration{0};
   entry->leased_until = std::min(entry->leased_until, AtLeast(now) + length);

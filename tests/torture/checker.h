@@ -85,10 +85,10 @@ class Checker {
     bool exists() const { return !id.empty(); }
   };
   struct Asked {
-    Instant at;           // at least
-    bool live = false;    // the id had to be good
-    bool newest = false;  // as far as was known
+    Instant at;         // at least
+    bool live = false;  // the id had to be good
     Duration length{0};
+    size_t under_way = 0;  // of the same id
   };
   using Number = uint64_t;
 

@@ -276,6 +276,22 @@ TEST_F(CheckerTest, FindsTheLaterOfAKeyWhileTheEarlierIsHeld) {
   EXPECT_EQ(Broken(), "in order");
 }
 
+// Two acks of one id at once: the first came before its turn, the second counted.
+TEST_F(CheckerTest, AnAckThatIsSentTwiceCountsIfEitherIsAnsweredOk) {
+  Publish(1, "k");
+  Publish(2, "k");
+  Come(kOrdered, 1, "o1");
+  checker_.AckAsked(now_, kOrdered, "o1");
+  checker_.AckAsked(now_, kOrdered, "o1");
+  checker_.AckAnswered(now_, kOrdered, "o1", Outcome::kTemporary);
+  checker_.AckAnswered(now_, kOrdered, "o1", Outcome::kOk);
+  checker_.Ended();
+  Come(kOrdered, 2, "o2");
+  EXPECT_EQ(Broken(), "nothing") << checker_.violation()->what;
+  Come(kOrdered, 1, "o3");
+  EXPECT_EQ(Broken(), "acknowledged once");
+}
+
 // What comes back ends the leases of what came after it of its key.
 TEST_F(CheckerTest, OfAKeyWhatFollowsAMessageThatCameBackMayComeAgain) {
   Publish(1, "k");

@@ -186,8 +186,10 @@ void Session::UseOldIds() {
       kept_.held[i].clear();
       continue;
     }
-    std::vector<std::string> again;
-    for (std::string& id : std::exchange(kept_.held[i], {})) {
+    std::vector<std::string> again, held = std::exchange(kept_.held[i], {});
+    std::ranges::sort(held);
+    held.erase(std::ranges::unique(held).begin(), held.end());
+    for (std::string& id : held) {
       if (dice_.Chance(350)) {
         Ack(i, {id});
       } else if (dice_.Chance(80)) {
