@@ -226,7 +226,9 @@ Returned& Subscription::NoteReturn(Sequence sequence, Delivery& delivery, Instan
   Returned& returned = returned_[sequence];
   returned.how = how;
   returned.at = at;
-  const bool counts = how == LeaseEnd::kExpired || how == LeaseEnd::kNacked;
+  // A delivery fails once. One that had, and was held after a crash as nobody knew, may be nacked again.
+  const bool counted = delivery.held_after_restart && returned.failures >= delivery.generation;
+  const bool counts = (how == LeaseEnd::kExpired || how == LeaseEnd::kNacked) && !counted;
   if (counts && planted != Planted::kAttemptNotCounted) ++returned.failures;
   return returned;
 }

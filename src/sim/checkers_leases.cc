@@ -56,7 +56,9 @@ void Checkers::AskAck(Instant now, SubscriptionBook& subscription, const std::st
     return;
   }
   asked.may = (now < newest.lease_max && !newest.nacked) || newest.ack_came || restarted || entry.unclear;
-  asked.must = now < newest.lease_min && !newest.nack_came;
+  // A standard ack that came too early for its key ends the lease, and is forgotten with a switch.
+  const bool early = newest.ack_came && subscription.switches > 0;
+  asked.must = now < newest.lease_min && !newest.nack_came && !early;
   if (!subscription.exactly_once()) {
     entry.ack_maybe = true;
     newest.touches += asked.may ? 0 : 1;

@@ -24,6 +24,7 @@ class FaultFiles::File final : public store::File {
     // A write that the loss of power comes into may have been done, or begun.
     std::memcpy(content_->seen->data() + offset, bytes.data(), bytes.size());
     content_->unsynced.emplace_back(offset, offset + bytes.size());
+    files_.written_ += bytes.size();
     return operated;
   }
   absl::Status Sync() override {
@@ -49,7 +50,10 @@ class FaultFiles::Directory final : public store::Directory {
   absl::StatusOr<std::unique_ptr<store::File>> Create(std::string_view name, uint64_t size, Fill) override {
     if (absl::Status operated = files_.Operate(); !operated.ok()) return operated;
     if (files_.seen_.contains(name)) return absl::AlreadyExistsError(StrCat("disk/", name, ": exists already"));
-    if (files_.Used() + size > files_.bytes_max_) {
+    const bool full = files_.Used() + size > files_.bytes_max_;
+    if (!full) files_.full_at_.reset();
+    if (full) {
+      files_.full_at_ = files_.full_at_.value_or(files_.written_);
       return absl::ResourceExhaustedError(StrCat("reserving ", size, " bytes for disk/", name, ": No space left"));
     }
     auto content = std::make_shared<Content>();

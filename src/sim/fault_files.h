@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -28,6 +29,8 @@ class FaultFiles {
   void Crash();
   void CalmDown();
   bool dead() const { return dead_; }
+  // Bytes written since the disk was first found full, if it is.
+  uint64_t written_since_full() const { return full_at_ ? written_ - *full_at_ : 0; }
 
  private:
   class File;
@@ -53,6 +56,8 @@ class FaultFiles {
   uint64_t dies_;  // per 10,000 operations
   uint64_t operations_left_ = ~uint64_t{0};
   bool dead_ = false;
+  uint64_t written_ = 0;
+  std::optional<uint64_t> full_at_;  // what was written by then
   Names seen_, kept_;
   std::vector<std::vector<Change>> unsynced_;  // each rename is one
 };

@@ -140,10 +140,16 @@ constexpr uint64_t kStoreSeeds = 10;
 // Records have to fit into a segment; small ones are sealed, copied and used again soon.
 void DrawStore(Dice& dice, FaultPlan& plan) {
   plan.store.on = plan.seed % kStoreSeeds == 0;
-  plan.store.segment_bytes = plan.dead_letter_topic.name.empty() ? 16 << 10 : 64 << 10;
-  plan.store.bytes_max = plan.store.segment_bytes * (dice.Chance(400) ? dice.Between(6, 10) : 1000);
-  if (plan.crash_about_every > Duration{0} && dice.Chance(700)) plan.store.dies = dice.Between(2, 100);
   plan.broker.checkpoint_messages_per_slice = dice.Between(1, 15);
+  // Snapshots that hold everything on a full disk leave nothing to be won, and then it does end the process.
+  const bool batches =
+      std::any_of(plan.publishers.begin(), plan.publishers.end(), [](const auto& p) { return p.library; });
+  const bool letters = !plan.dead_letter_topic.name.empty();
+  const bool small = !batches && !letters && plan.changes_about_every == Duration{0} && dice.Chance(700);
+  plan.store.segment_bytes = letters ? 64 << 10 : small ? 8 << 10 : 16 << 10;
+  plan.store.bytes_max = plan.store.segment_bytes * (small ? dice.Between(4, 8) : 1000);
+  if (small) plan.broker.checkpoint_messages_per_slice = dice.Between(1, 5);
+  if (plan.crash_about_every > Duration{0} && dice.Chance(700)) plan.store.dies = dice.Between(2, 100);
 }
 
 // Where dead letters go, and who takes them from there.
