@@ -146,6 +146,7 @@ void Checkers::SettleAck(Instant now, SubscriptionBook& subscription, const std:
 
 void Checkers::SettleModify(const Asked& asked, InboxEntry& entry) {
   DeliveryBook& newest = *entry.newest;
+  if (asked.touches == kUnclear) return;  // of several on the stream, nobody can say which
   if (asked.seconds == 0) {
     newest.nacked = true;
     newest.lease_max = std::min(newest.lease_max, newest.lease_min);

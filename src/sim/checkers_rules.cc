@@ -95,7 +95,9 @@ void Checkers::CheckOrder(Instant now, SubscriptionBook& subscription, MessageId
 void Checkers::NoteRevoked(Instant now, SubscriptionBook& subscription, MessageId id, const MessageBook& message) {
   for (const MessageId later : subscription.keys[message.key]) {
     InboxEntry& entry = subscription.inbox[later];
-    if (later > id && entry.newest) entry.newest->lease_min = std::min(entry.newest->lease_min, now);
+    if (later <= id || !entry.newest) continue;
+    entry.newest->lease_min = std::min(entry.newest->lease_min, now);
+    ++entry.newest->touches;
   }
 }
 

@@ -79,7 +79,6 @@ inline constexpr PlantedBug kPlantedBugs[] = {
     {Planted::kNone, "TornTailAccepted", store::Planted::kTornTailAccepted, true},
     {Planted::kNone, "CheckpointBeforeRecord", store::Planted::kCheckpointBeforeRecord, true},
     {Planted::kNone, "BodiesDropped", store::Planted::kBodiesDropped, true},
-    {Planted::kNone, "ReserveNotKept", store::Planted::kReserveNotKept, true},
 };
 // None is left out.
 static_assert(std::size(kPlantedBugs) ==

@@ -13,7 +13,6 @@ enum class Planted : uint8_t {
   kTornTailAccepted,        // a record is believed without its sum
   kCheckpointBeforeRecord,  // the checkpoint's place is noted before the record that ends it is synced
   kBodiesDropped,           // segments that only a checkpoint's bodies lie in are used again
-  kReserveNotKept,          // a full disk has no segment left for acks
   kEnd,                     // how many there are
 };
 

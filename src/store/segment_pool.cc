@@ -60,7 +60,6 @@ void SegmentPool::Hurry() {
 // A file that was given back is better than a new one: while there is one spare
 // left a new one waits until that is known not to come.
 bool SegmentPool::WantsNew() const {
-  if (planted_ == Planted::kReserveNotKept) return given_back_.empty() && spares_.empty();
   return given_back_.empty() && (spares_.empty() || (spares_.size() < kSparesWanted && (hurry_ || next_number_ <= 2)));
 }
 
