@@ -43,7 +43,8 @@ def version(language):
 def why_missing(language):
     """Makes a language's client ready. Returns None, or the sentence that says what this machine lacks."""
     if language == "go":
-        return None if (BUILD / "go-behaviours").exists() or (BUILD / "go-worker").exists() else "go: skipped: Go 1.21 or newer is not installed"
+        made = (BUILD / "go-behaviours").exists() or (BUILD / "go-worker").exists()
+        return None if made else "go: skipped: Go 1.21 or newer is not installed, or its modules could not be fetched"
     made = subprocess.run([ROOT / "interop" / language / "build"], capture_output=True, text=True)
     if made.returncode == 3:
         return made.stdout.strip()

@@ -159,7 +159,7 @@ function thousandFailed(name) {
     };
     const begun = performance.now();
     const statuses = await Promise.all(receiver.came.slice(0, 1000).map(ackStatus));
-    return [only(statuses), `1000 answers in ${seconds(begun)} s, ${calls} calls`];
+    return [only(statuses), `1000 answers in ${seconds(begun)} s, calls: ${calls}`];
   });
 }
 

@@ -183,7 +183,7 @@ def thousand_failed(name):
         begun = time.monotonic()
         results = [m.ack_with_response() for m in receiver.came[:1000]]
         statuses = [status_of(r.exception(SOON_S)) if r.exception(SOON_S) else "success" for r in results]
-        return only(statuses), f"1000 answers in {time.monotonic() - begun:.2f} s, {len(calls)} calls"
+        return only(statuses), f"1000 answers in {time.monotonic() - begun:.2f} s, calls: {len(calls)}"
 
 
 def flow_control(name):

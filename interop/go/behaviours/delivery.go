@@ -117,7 +117,7 @@ func thousandFailed(ctx context.Context, name string) (string, string, error) {
 		statuses = append(statuses, statusOf(ctx, result))
 	}
 	calls := acknowledgeCalls.of(subscriptionName(name)) - before
-	return only(statuses), fmt.Sprintf("1000 answers in %.2f s, %d calls", time.Since(begun).Seconds(), calls), nil
+	return only(statuses), fmt.Sprintf("1000 answers in %.2f s, calls: %d", time.Since(begun).Seconds(), calls), nil
 }
 
 func flowControl(ctx context.Context, name string) (string, string, error) {

@@ -140,7 +140,7 @@ final class Delivery {
           receiver.all().subList(0, 1000).stream().map(one -> one.reply().ack()).toList();
       List<String> statuses = answers.stream().map(Receiver::statusOf).toList();
       int calls = Connection.acknowledgeCalls(subscription) - before;
-      return new Behaviours.Seen(only(statuses), "1000 answers in " + since(begun) + ", " + calls + " calls");
+      return new Behaviours.Seen(only(statuses), "1000 answers in " + since(begun) + ", calls: " + calls);
     }
   }
 
