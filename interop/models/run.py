@@ -12,6 +12,7 @@ load was late says nothing of the clients and is not judged.
 import argparse
 import json
 import pathlib
+import re
 import shutil
 import subprocess
 import sys
@@ -27,10 +28,12 @@ BEGIN, END = "<!-- models-table: written by ./dev model-check -->", "<!-- models
 HOPS, WORK = 2, "50ms"
 KINDS = ("std", "eos")
 STAGES = ("client_publish", "publish_rpc", "delivery_gap", "dispatch_gap", "work", "ack")
+PUBLISHED = ("client_publish", "publish_rpc")
 # Messages a second: how many of them, over so many streams. A client that stops and waits carries streams / 60 ms.
 LOADS = {1: (40, 4), 20: (600, 4), 200: (2000, 24)}
 LIMITS = {"p50": (0.10, 2.0), "p95": (0.20, 10.0)}  # of the model's value, or ms: the greater counts
 RUN_LIMIT_S = 300
+LATE_SHARE_MAX = 0.04  # p95 is judged
 
 
 def compare(model, library, quantile):
@@ -80,14 +83,24 @@ def run(hopgap, language, rate, added):
 
 
 def too_busy(document):
-    """Why the run says nothing of the clients: the load itself was late."""
-    return next((reason for reason in document["verdict"]["reasons"] if "slots were sent over" in reason), None)
+    """Why the run says nothing of the clients: the load itself was late. All arms share the slots, so a few do no harm."""
+    for reason in document["verdict"]["reasons"]:
+        late = re.search(r"(\d+) of (\d+) slots were sent over", reason)
+        if late and int(late[1]) > LATE_SHARE_MAX * int(late[2]):
+            return reason
+    return None
 
 
 def pair(document, kind):
     """The arms of a kind: our model's and the library's."""
     arms = {arm["name"].rsplit(".", 1)[-1]: arm for arm in document["arms"]}
     return arms[kind], arms[f"{kind}-library"]
+
+
+def stage_of(arm, stage):
+    """Sums over the hops; but the first topic is fed by our own publisher in the library's arm, too."""
+    of = arm["hops_ms"][1] if stage in PUBLISHED else arm["stages_ms"]
+    return of[stage]
 
 
 def judge(language, rate, document, reasons):
@@ -100,7 +113,7 @@ def judge(language, rate, document, reasons):
             if arm["completed"] < arm["sent"]:
                 wrong.append(f"{language}, {kind}, {rate}/s: {arm['name']} finished {arm['completed']} of {arm['sent']}")
         for stage in STAGES:
-            ours, theirs = model["stages_ms"][stage], library["stages_ms"][stage]
+            ours, theirs = stage_of(model, stage), stage_of(library, stage)
             if None in (ours, theirs) or None in (ours["p50"], theirs["p50"]):
                 cells.append("none")
                 wrong.append(f"{language}, {kind}, {rate}/s, {stage}: not measured")

@@ -38,6 +38,7 @@ enum class FailedReceipt : uint8_t {
 enum class BatchTimer : uint8_t {
   kTicker,     // with a ticker that runs on
   kFirstItem,  // one tick after its first item (0: at once)
+  kFromFree,   // one tick after its sender became free; what comes later than that leaves at once
 };
 enum class LeaseTimer : uint8_t {
   kBeforeDeadline,  // all leases of a stream, `lease_grace` before the deadline they were given last

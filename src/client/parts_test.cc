@@ -280,7 +280,8 @@ TEST(SenderTest, FlushingDropsReceiptsAndNeedsNoTick) {
 }
 
 TEST(SenderTest, ABatchByFirstItemLeavesOneTickLaterOrWhenItIsFull) {
-  Model model = *FindModel("python");
+  Model model = *FindModel("node");
+  model.tick = 10ms;
   model.batch_ids_max = 3;
   Sender sender(model, kStart, kStart);
   sender.Add(kStart + 7ms, Purpose::kAck, Named("a"));
@@ -298,6 +299,27 @@ TEST(SenderTest, ABatchByFirstItemLeavesOneTickLaterOrWhenItIsFull) {
   EXPECT_FALSE(sender.HasPendingNack("e"));
   EXPECT_TRUE(sender.HasPendingNack("f"));
   EXPECT_EQ(sender.NextDeadline(), kStart + 61ms);
+}
+
+TEST(SenderTest, ABatchByItsSendersFreeTimeHoldsUpNothingThatComesLater) {
+  Sender sender(*FindModel("python"), kStart, kStart);  // 10 ms
+  sender.Add(kStart + 4ms, Purpose::kAck, Named("a"));
+  sender.Add(kStart + 9ms, Purpose::kAck, Named("b"));
+  EXPECT_EQ(sender.NextDeadline(), kStart + 10ms);
+  EXPECT_FALSE(sender.Take(kStart + 10ms - 1ns).has_value());
+  EXPECT_EQ(sender.Take(kStart + 10ms)->targets.size(), 2u);
+  sender.SetBusy(kStart + 10ms, true);
+  sender.Add(kStart + 20ms, Purpose::kNack, Named("c"));
+  sender.SetBusy(kStart + 50ms, false);
+  EXPECT_EQ(sender.NextDeadline(), kStart + 60ms);
+  EXPECT_EQ(sender.Take(kStart + 60ms)->targets.size(), 1u);
+  sender.SetBusy(kStart + 60ms, true);
+  sender.SetBusy(kStart + 70ms, false);
+  sender.Add(kStart + 80ms - 1ns, Purpose::kAck, Named("d"));
+  EXPECT_EQ(sender.NextDeadline(), kStart + 80ms);
+  EXPECT_EQ(sender.Take(kStart + 80ms)->targets.size(), 1u);
+  sender.Add(kStart + 95ms, Purpose::kAck, Named("e"));
+  EXPECT_EQ(sender.NextDeadline(), kStart + 95ms);
 }
 
 }  // namespace

@@ -11,7 +11,8 @@ Sender::Sender(const Model& model, Instant phase, Instant start)
     : timer_(model.batch_timer),
       tick_(model.tick),
       ids_max_(model.batch_ids_max),
-      grid_(phase, std::max(model.tick, Duration{1})) {
+      grid_(phase, std::max(model.tick, Duration{1})),
+      free_since_(start) {
   served_.fill(start - Duration{1});
   first_.fill(start);
 }
@@ -39,7 +40,8 @@ Instant Sender::DueAt(size_t index) const {
   if (flushing_) return Instant::min();
   if (timer_ == BatchTimer::kTicker) return grid_.After(served_[index]);
   const bool full = ids_max_ > 0 && pending_[index].size() >= ids_max_;
-  return full ? first_[index] : first_[index] + tick_;
+  if (full) return first_[index];
+  return timer_ == BatchTimer::kFromFree ? std::max(first_[index], free_since_ + tick_) : first_[index] + tick_;
 }
 
 std::optional<Sender::Due> Sender::Take(Instant now) {
@@ -75,6 +77,7 @@ void Sender::SetBusy(Instant now, bool busy) {
   // Whoever batches by first item begins to gather when it is free.
   if (busy_ && !busy) {
     for (Instant& first : first_) first = std::max(first, now);
+    free_since_ = now;
   }
   busy_ = busy;
 }

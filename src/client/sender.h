@@ -26,7 +26,8 @@ namespace hopgap::client {
 // this order, microseconds apart.
 //
 // With BatchTimer::kFirstItem a batch leaves one tick after its first item, or
-// after the sender became free, or as soon as it holds `batch_ids_max`.
+// after the sender became free, or as soon as it holds `batch_ids_max`. With
+// kFromFree it is one tick after the sender became free, whenever the first came.
 class Sender {
  public:
   // `phase` places the ticker.
@@ -69,7 +70,8 @@ class Sender {
   bool flushing_ = false;
   std::array<std::vector<Target>, kOrder.size()> pending_;
   std::array<Instant, kOrder.size()> served_;  // kTicker: ticks up to here are spent
-  std::array<Instant, kOrder.size()> first_;   // kFirstItem: when the batch's time began
+  std::array<Instant, kOrder.size()> first_;   // others: when the batch's time began
+  Instant free_since_;                         // kFromFree
   absl::flat_hash_set<std::string> nacked_ids_;
 };
 
