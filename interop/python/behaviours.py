@@ -543,6 +543,9 @@ BEHAVIOURS = {
 }
 
 
+printing = threading.Lock()
+
+
 def run(behaviour):
     try:
         result, evidence = BEHAVIOURS[behaviour](behaviour)
@@ -556,7 +559,8 @@ def run(behaviour):
         result, evidence = type(error).__name__, str(error)
     version = importlib.metadata.version("google-cloud-pubsub")
     line = {"client": "python", "version": version, "behaviour": behaviour, "result": result, "evidence": evidence}
-    print(json.dumps(line), flush=True)
+    with printing:  # print() writes the line and its end apart
+        print(json.dumps(line), flush=True)
 
 
 def main():
