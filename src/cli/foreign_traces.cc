@@ -85,8 +85,9 @@ void Compute(const ForeignOptions& options, Analysis& analysis) {
   report::FromSpans from_spans;
   report::ForeignBuilder builder;
   analysis.set.ForEachTrace([&](std::span<const trace::Span> spans) {
-    from_spans.AddTrace(spans);
-    builder.AddTrace(spans);
+    const trace::TraceView view = trace::ViewFromSpans(spans);
+    from_spans.AddTrace(spans, view);
+    builder.AddTrace(view);
   });
   const trace::SpanQuality& quality = analysis.set.quality();
   analysis.run = from_spans.Finish(options.name, quality.spans);
@@ -162,7 +163,9 @@ std::string AllText(const ForeignOptions& options, const Analysis& analysis, con
     lines.resize(kLinesMax);
     lines.push_back(StrCat(more, " more files"));
   }
-  std::string out = report::QualityText(analysis.foreign, lines) + "\n";
+  const std::string in_short = report::ShortText(analysis.foreign, options.streams);
+  std::string out = in_short.empty() ? "" : in_short + "\n";
+  out += report::QualityText(analysis.foreign, lines) + "\n";
   if (!analysis.run.arms.empty()) {
     out += report::RenderText(summary, {.per_hop = options.presentation.per_hop,
                                         .width = report::kWidthMin,

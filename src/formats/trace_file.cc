@@ -11,6 +11,7 @@
 
 #include "base/check.h"
 #include "base/text.h"
+#include "formats/otlp_line_scan.h"
 #include "formats/otlp_proto.h"
 #include "formats/span_forms.h"
 #include "formats/unpack.h"
@@ -35,6 +36,10 @@ constexpr std::array<FormFacts, kSpanForms> kFacts = {{
 constexpr char kProtobufFirst = 0x0a;
 constexpr char kZstdFirst = 0x28;
 constexpr size_t kFrameHead = 4;
+
+// Lines one after another that the fast reader of OTLP could not read: then it is
+// no longer asked.
+constexpr int kRefusedMax = 8;
 
 size_t FrameLength(std::string_view bytes) {
   size_t length = 0;
@@ -97,15 +102,15 @@ class FileReader {
 
   // Appends the next bytes. Damaged packing is the end of the file, and named.
   absl::Status More() {
-    std::string chunk;
-    if (absl::Status status = input_->Read(chunk); !status.ok()) {
+    if (absl::Status status = input_->Read(chunk_); !status.ok()) {
       if (text_.empty() && source_.spans == 0 && !any_) return status;
       cut_off_ = std::string(MessageOf(status));
       ended_ = true;
     }
-    any_ = any_ || !chunk.empty();
-    ended_ = ended_ || chunk.empty();
-    text_ += chunk;
+    any_ = any_ || !chunk_.empty();
+    ended_ = ended_ || chunk_.empty();
+    text_.reserve(text_.size() + chunk_.size() + OtlpLineScanner::kPadding);
+    text_ += chunk_;
     return absl::OkStatus();
   }
 
@@ -171,6 +176,11 @@ class FileReader {
   absl::Status ReadLine(uint64_t number, std::string_view line, bool& good,
                         std::vector<std::pair<uint64_t, std::string>>& pending) {
     if (IsBlank(line)) return absl::OkStatus();
+    if (ScanLine(line)) {
+      BecomeGood(good, pending);
+      source_.forms.insert(SpanForm::kOtlpJson);
+      return HandOn();
+    }
     Element document;
     if (const simdjson::error_code error = parser_.parse(line.data(), line.size()).get(document)) {
       std::string why = StrCat("no JSON: ", simdjson::error_message(error));
@@ -183,11 +193,23 @@ class FileReader {
     }
     // In a broken document a line may be JSON by chance: a number, or a brace pair.
     if (!good && !document.is_object()) return absl::OkStatus();
-    if (!good) {
-      good = true;
-      for (const auto& [bad, why] : std::exchange(pending, {})) BadPart(bad, why);
-    }
+    BecomeGood(good, pending);
     return TakeDocument(document, number, line);
+  }
+
+  void BecomeGood(bool& good, std::vector<std::pair<uint64_t, std::string>>& pending) {
+    if (std::exchange(good, true)) return;
+    for (const auto& [bad, why] : std::exchange(pending, {})) BadPart(bad, why);
+  }
+
+  // What a line has of the spans of OTLP, the fast way; false if it needs the other.
+  // Lines lie in text_, which has padding.
+  bool ScanLine(std::string_view line) {
+    if (refused_ >= kRefusedMax) return false;
+    spans_.clear();
+    const bool read = scanner_.Read(line, spans_);
+    refused_ = read ? 0 : refused_ + 1;
+    return read;
   }
 
   absl::Status TakeDocument(const Element& document, uint64_t line, std::string_view text) {
@@ -305,8 +327,10 @@ class FileReader {
   const size_t bytes_max_;
   TraceSource source_;
   simdjson::dom::parser parser_;
+  OtlpLineScanner scanner_;
+  int refused_ = 0;
   UnpackedInput* input_ = nullptr;
-  std::string text_;
+  std::string text_, chunk_;
   std::string cut_off_;  // why the packed data ended early
   bool ended_ = false, any_ = false;
   uint64_t frames_ = 0;

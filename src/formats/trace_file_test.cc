@@ -7,6 +7,8 @@
 #include <fstream>
 
 #include "base/text.h"
+#include "formats/otlp_json.h"
+#include "formats/otlp_line_scan.h"
 #include "formats/otlp_proto.h"
 #include "formats/span_builder.h"
 #include "formats/temporary_folder_testing.h"
@@ -257,6 +259,115 @@ TEST(TraceFileTest, WhatCannotBeReadEndsInOneClearSentence) {
   ASSERT_TRUE(empty.ok());
   EXPECT_EQ(empty->spans, 0u);
   EXPECT_FALSE(empty->partial());
+}
+
+// In whatever form, what ends too early, is damaged, or holds nothing ends in one sentence that names the file.
+TEST(TraceFileTest, EveryFormCutDamagedOrWithoutSpansEndsInOneSentence) {
+  const std::pair<std::string, std::string> forms[] = {{kOtlp, R"({"resourceSpans":[]})"},
+                                                       {kTempo, R"({"batches":[]})"},
+                                                       {kJaeger, R"({"data":[]})"},
+                                                       {kZipkin, "[]"},
+                                                       {kV1, R"({"traces":[]})"},
+                                                       {kV2, R"({"spans":[]})"},
+                                                       {kAllSpans, "\n"},
+                                                       {kClickHouse, "\n"},
+                                                       {Protobuf(), ""},
+                                                       {Frame(Protobuf()), Frame("")}};
+  for (const auto& [whole, empty] : forms) {
+    SCOPED_TRACE(whole);
+    std::vector<Span> spans;
+    for (const size_t size : {whole.size() - 1, whole.size() / 2, whole.size() / 4}) {
+      const std::string why = WhyNot(whole.substr(0, size));
+      EXPECT_THAT(why, HasSubstr("run: ")) << size;
+      EXPECT_EQ(std::count(why.begin(), why.end(), '\n'), 0) << why;
+    }
+    std::string damaged = whole;
+    damaged.replace(whole.size() / 3, 4, "\x01\xff\xfe\x02");
+    EXPECT_THAT(WhyNot(damaged), HasSubstr("run: "));
+    const absl::StatusOr<TraceSource> nothing = ReadAll(empty, spans);
+    EXPECT_THAT(spans, IsEmpty());
+    if (nothing.ok()) {
+      EXPECT_FALSE(nothing->partial());
+    } else {
+      EXPECT_THAT(std::string(MessageOf(nothing.status())), HasSubstr("run"));
+    }
+  }
+}
+
+std::string LineOf(const std::vector<Span>& spans) {
+  std::string line;
+  AppendOtlpLine(spans, line);
+  return line;
+}
+
+// The fast reader reads as the one over the tree does, or leaves the line to it.
+TEST(OtlpLineScannerTest, ReadsAsTheOtherReaderDoesOrNotAtAll) {
+  const auto with = [](std::string_view what, std::string_view instead) {
+    std::string line = kOtlp;
+    const size_t at = line.find(what);
+    EXPECT_NE(at, std::string::npos) << what;
+    return line.replace(at, what.size(), instead);
+  };
+  struct Case {
+    std::string line;
+    bool read;
+  };
+  const Case cases[] = {
+      {kOtlp, true},
+      {with(R"("kind":4)", R"( "kind" : 4 , "flags":257,"traceState":"","x":{"y":[1,-2.5e3,true,null,"z"]})"), true},
+      {with(R"({"intValue":"2"})", R"({"intValue":-2})"), true},
+      {with(R"({"intValue":"2"})", R"({"doubleValue":-0.25})"), true},
+      {with(R"({"intValue":"2"})", R"({"boolValue":false})"), true},
+      {with(R"({"intValue":"2"})", R"({"stringValue":"größer"})"), true},
+      {with(R"("1778148000000001000")", "1778148000000001000"), true},
+      {with(R"("00f067aa0ba902b6")", R"("")"), true},
+      {with(R"("00f067aa0ba902b6")", "null"), true},
+      {with(R"("links":)", R"("status":{"message":"late","code":2},"links":)"), true},
+      {with(R"({"key":"service.name")", R"({"key":"args","value":{"arrayValue":{"values":[]}}},{"key":"service.name")"),
+       true},
+      {with(R"({"stringValue":"h1"})", R"({"arrayValue":{"values":[{"intValue":"1"}]}})"), false},
+      {with("t create", R"(t\u0020create)"), false},
+      {with("t create",
+            "t\x01"
+            "create"),
+       false},
+      {with("t create",
+            "t\xff"
+            "create"),
+       false},
+      {with(R"({"intValue":"2"})", R"({"arrayValue":{"values":[]}})"), false},
+      {with(R"({"intValue":"2"})", R"({"intValue":"9223372036854775808"})"), false},
+      {with(R"({"intValue":"2"})", R"({"intValue":2.5})"), false},
+      {with(R"({"intValue":"2"})", R"({"doubleValue":01})"), false},
+      {with("\"kind\":4", "\"kind\":\"SPAN_KIND_PRODUCER\""), false},
+      {with("traceId", "trace_id"), false},
+      {with("0af7651916cd43dd8448eb211c80319c", "00000000000000000000000000000000"), false},
+      {with("00f067aa0ba902b7", "00f067aa0ba902bx"), false},
+      {with("]}]}]}", "]}]}"), false},
+      {StrCat(kOtlp, kOtlp), false},
+      {std::string(kOtlp).substr(0, 300), false},
+      {"{}", false},
+      {"[", false},
+      {StrCat(R"({"x":)", std::string(200, '['), std::string(200, ']'), R"(,"resourceSpans":[]})"), false}};
+  OtlpLineReader tree;
+  OtlpLineScanner scanner;
+  for (const Case& one : cases) {
+    SCOPED_TRACE(one.line);
+    std::vector<Span> want, got;
+    const bool readable = tree.Read(one.line, want).ok();
+    std::string padded = one.line;
+    padded.reserve(padded.size() + OtlpLineScanner::kPadding);
+    EXPECT_EQ(scanner.Read(padded, got), one.read);
+    if (one.read) {
+      EXPECT_TRUE(readable);
+      EXPECT_EQ(LineOf(got), LineOf(want));
+      ASSERT_THAT(got, SizeIs(1));
+      EXPECT_EQ(got[0].host, want[0].host);
+      EXPECT_EQ(got[0].scope_version, want[0].scope_version);
+    } else {
+      EXPECT_THAT(got, IsEmpty());
+    }
+  }
 }
 
 TEST(TraceFileTest, WhatIsWholeBeforeTheCutIsKept) {

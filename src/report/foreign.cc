@@ -15,14 +15,14 @@ using trace::MessageView;
 using trace::Seen;
 using trace::Stage;
 
-std::string HostOf(const trace::Span* span) {
+std::string_view HostOf(const trace::Span* span) {
   if (span == nullptr) return "";
   return span->host.empty() ? span->service : span->host;
 }
 
-std::string LastPart(std::string_view name) { return std::string(name.substr(name.rfind('/') + 1)); }
+std::string_view LastPart(std::string_view name) { return name.substr(name.rfind('/') + 1); }
 
-std::string SubscriptionOf(const DeliveryView& delivery) {
+std::string_view SubscriptionOf(const DeliveryView& delivery) {
   if (delivery.span == nullptr) return "";
   if (delivery.pushed) return delivery.span->name;
   const std::string_view name = delivery.span->Text(trace::words::kDestination);
@@ -38,7 +38,18 @@ std::string TraceKey(const DeliveryGroup& group) {
 
 }  // namespace
 
+namespace {
+
+bool IsOf(const DeliveryGroup& group, const MessageView& message, const DeliveryView& delivery) {
+  return group.exactly_once == delivery.exactly_once && group.pushed == delivery.pushed &&
+         group.topic == message.topic && group.subscription == SubscriptionOf(delivery) &&
+         group.consumer_version == delivery.span->scope_version && group.consumer == trace::ClientOf(*delivery.span);
+}
+
+}  // namespace
+
 size_t ForeignBuilder::GroupOf(const MessageView& message, const DeliveryView& delivery) {
+  if (last_group_ < out_.groups.size() && IsOf(out_.groups[last_group_], message, delivery)) return last_group_;
   DeliveryGroup group;
   group.topic = message.topic;
   group.subscription = SubscriptionOf(delivery);
@@ -49,16 +60,20 @@ size_t ForeignBuilder::GroupOf(const MessageView& message, const DeliveryView& d
   group.pushed = delivery.pushed;
   const auto [found, is_new] = groups_.try_emplace(TraceKey(group), out_.groups.size());
   if (is_new) out_.groups.push_back(std::move(group));
-  return found->second;
+  return last_group_ = found->second;
 }
 
 size_t ForeignBuilder::HostsOf(const MessageView& message, const DeliveryView& delivery) {
+  if (last_hosts_ < out_.hosts.size() && out_.hosts[last_hosts_].from == HostOf(message.span) &&
+      out_.hosts[last_hosts_].to == HostOf(delivery.span)) {
+    return last_hosts_;
+  }
   HostPair pair;
   pair.from = HostOf(message.span);
   pair.to = HostOf(delivery.span);
   const auto [found, is_new] = hosts_.try_emplace(StrCat(pair.from, "\n", pair.to), out_.hosts.size());
   if (is_new) out_.hosts.push_back(std::move(pair));
-  return found->second;
+  return last_hosts_ = found->second;
 }
 
 void ForeignBuilder::AddDelivery(const trace::TraceView& view, size_t index,
@@ -79,8 +94,9 @@ void ForeignBuilder::AddDelivery(const trace::TraceView& view, size_t index,
   row.expired = delivery.span->Text(trace::words::kResult) == "expired";
   for (const trace::LeaseCall& call : delivery.leases) row.extensions += call.receipt ? 0 : 1;
   if (row.handled && row.settled) {
-    callbacks_[HostOf(delivery.span)].push_back(
-        {delivery.callback_start, row.hop.work_end, view.trace_hi, view.trace_lo, SubscriptionOf(delivery)});
+    callbacks_.try_emplace(std::string(HostOf(delivery.span)))
+        .first->second.push_back({delivery.callback_start, row.hop.work_end, view.trace_hi, view.trace_lo,
+                                  std::string(SubscriptionOf(delivery))});
   }
   if (message.span == nullptr) {
     ++out_.unknown_publishers;
@@ -100,8 +116,7 @@ void ForeignBuilder::AddDelivery(const trace::TraceView& view, size_t index,
   out_.rows.push_back(std::move(row));
 }
 
-void ForeignBuilder::AddTrace(std::span<const trace::Span> spans) {
-  const trace::TraceView view = trace::ViewFromSpans(spans);
+void ForeignBuilder::AddTrace(const trace::TraceView& view) {
   for (const MessageView& message : view.messages) {
     if (message.span == nullptr) continue;
     ++out_.messages;
@@ -111,7 +126,7 @@ void ForeignBuilder::AddTrace(std::span<const trace::Span> spans) {
       ++out_.messages_with_events;
     }
     roots_.push_back({message.publish_call, view.trace_hi, view.trace_lo, message.parent == 0 ? message.topic : "",
-                      HostOf(message.span), std::string(message.span->Text(trace::words::kMessageId))});
+                      std::string(HostOf(message.span)), std::string(message.span->Text(trace::words::kMessageId))});
   }
   const auto siblings = trace::DeliveriesOf(view);
   for (size_t i = 0; i < view.deliveries.size(); ++i) AddDelivery(view, i, siblings[view.deliveries[i].message]);

@@ -67,7 +67,9 @@ struct Foreign {
 
 class ForeignBuilder {
  public:
-  void AddTrace(std::span<const trace::Span> spans);
+  // One trace of a TraceSet; with the view of it, where there is one already.
+  void AddTrace(std::span<const trace::Span> spans) { AddTrace(trace::ViewFromSpans(spans)); }
+  void AddTrace(const trace::TraceView& view);
   Foreign Finish(trace::SpanQuality quality);
 
  private:
@@ -89,6 +91,7 @@ class ForeignBuilder {
 
   Foreign out_;
   std::map<std::string, size_t> groups_, hosts_;
+  size_t last_group_ = 0, last_hosts_ = 0;                  // of the delivery before, which is often alike
   std::map<std::string, std::vector<Callback>> callbacks_;  // by host
   std::vector<Root> roots_;
   std::vector<std::string> unknown_ids_;
@@ -127,6 +130,9 @@ struct Setting {
 std::vector<Setting> SettingsOf(const Foreign& foreign, std::optional<int> streams);
 
 // Text, at most kWidthMin columns.
+// The first lines: the heaviest cause and what to set, for who reads no further.
+// Empty if nothing stands out.
+std::string ShortText(const Foreign& foreign, std::optional<int> streams);
 std::string QualityText(const Foreign& foreign, const std::vector<std::string>& sources);
 std::string DeliveriesText(const Foreign& foreign);
 std::string FindingsText(const Foreign& foreign, std::optional<int> streams);

@@ -98,6 +98,20 @@ TEST(ForeignTest, C56_TheGateIsAFindingWithItsNumberAndItsTrace) {
   EXPECT_THAT(Findings(foreign), HasSubstr("at least 1 stream"));
 }
 
+TEST(ForeignTest, TheFirstLinesNameTheCauseAndWhatToSet) {
+  const Foreign foreign =
+      ReadSpans(Many(10, [](uint64_t i) { return EosHop(i, static_cast<int64_t>(i) * 1'000, 65); })).foreign;
+  const std::string text = ShortText(foreign, std::nullopt);
+  EXPECT_LE(std::count(text.begin(), text.end(), '\n'), 12);
+  EXPECT_THAT(OnOneLine(text),
+              AllOf(HasSubstr("cause: exactly-once makes handlers wait until the receipt modack has been answered. "
+                              "Worst at s: p50 65.0 ms"),
+                    HasSubstr("set: Go v2 1.0: subscription type: exactly-once → standard"),
+                    HasSubstr("(predicted: 65.0 ms less a message of s)"),
+                    HasSubstr("or: Go v2 1.0: PublishSettings.DelayThreshold")));
+  EXPECT_EQ(ShortText(Foreign{}, std::nullopt), "");
+}
+
 TEST(ForeignTest, HeadOfLineIsEstimatedFromTheReceiptModackBefore) {
   // Two messages a second, 10 ms apart, one stream: the second is read when the first's modack has ended.
   std::vector<Span> spans;

@@ -154,7 +154,8 @@ std::string QualityText(const Foreign& foreign, const std::vector<std::string>& 
   out += ClientsText(foreign) + RpcText(foreign) + CoverageText(foreign) + OdditiesText(foreign) + ClocksText(foreign) +
          OvertakenText(foreign) + ChainsText(foreign);
   if (foreign.precision > Duration{1}) {
-    out += QualityNote(StrCat("instants are in steps of ", Length(foreign.precision), ", as the file has them"));
+    out += QualityNote(
+        StrCat("instants are in steps of ", foreign.precision.count() / 1'000, " µs, as the file has them"));
   }
   if (!foreign.events)
     out += QualityNote("a form without events: receipt modacks and acks are not available in this format");
@@ -241,6 +242,28 @@ std::string PlaceLine(const Place& place) {
 }
 
 }  // namespace
+
+std::string ShortText(const Foreign& foreign, std::optional<int> streams) {
+  const std::vector<Finding> findings = FindingsOf(foreign);
+  if (findings.empty()) return "";
+  const Finding& worst = findings.front();
+  std::string out = "In short\n";
+  out += QualityNote(
+      StrCat("cause: ", worst.what, ". Worst at ", worst.where, worst.numbers.empty() ? "" : ": " + worst.numbers));
+  constexpr size_t kSettings = 2;
+  std::vector<std::string> named;
+  for (const Setting& setting : SettingsOf(foreign, streams)) {
+    if (named.size() == kSettings) break;
+    if (std::find(named.begin(), named.end(), setting.name) != named.end()) continue;
+    out += QualityNote(StrCat(
+        named.empty() ? "set: " : "or: ", setting.client, ": ", setting.name, ": ", setting.from, " → ", setting.to,
+        setting.gain_ms == 0
+            ? ""
+            : StrCat(" (predicted: ", Length(setting.gain_ms * 1e6), " less a message of ", setting.where, ")")));
+    named.push_back(setting.name);
+  }
+  return out + QualityNote("the evidence, the other findings and settings are at the end");
+}
 
 std::string FindingsText(const Foreign& foreign, std::optional<int> streams) {
   std::string out;

@@ -59,8 +59,7 @@ FromSpans::End FromSpans::EndOf(const trace::TraceView& view) {
   return !handled ? End::kNotHandled : !acked ? End::kNotAcked : End::kGap;
 }
 
-void FromSpans::AddTrace(std::span<const trace::Span> spans) {
-  const trace::TraceView view = trace::ViewFromSpans(spans);
+void FromSpans::AddTrace(std::span<const trace::Span> spans, const trace::TraceView& view) {
   if (view.messages.empty()) {
     if (!std::all_of(spans.begin(), spans.end(), IsRpc)) ++other_traces_;
     return;
@@ -71,11 +70,13 @@ void FromSpans::AddTrace(std::span<const trace::Span> spans) {
     return;
   }
   ++traces_;
-  std::set<uint64_t> callbacks;
-  for (const DeliveryView& delivery : view.deliveries) callbacks.insert(delivery.process_span);
-  callbacks.erase(0);
+  std::vector<uint64_t> callbacks;
+  for (const DeliveryView& delivery : view.deliveries) callbacks.push_back(delivery.process_span);
+  std::sort(callbacks.begin(), callbacks.end());
   for (const MessageView& message : view.messages) {
-    if (callbacks.contains(message.parent)) inner_topics_.insert(message.topic);
+    if (message.parent != 0 && std::binary_search(callbacks.begin(), callbacks.end(), message.parent)) {
+      inner_topics_.insert(message.topic);
+    }
   }
   std::vector<Path> paths = builder_.Build(view, std::nullopt, nullptr);
   if (paths.empty()) {
@@ -84,8 +85,11 @@ void FromSpans::AddTrace(std::span<const trace::Span> spans) {
     return;
   }
   Index index;
-  for (const MessageView& message : view.messages) index.publishes.emplace(message.create_span, &message);
-  for (const trace::Span& span : spans) index.spans.insert(span.span);
+  for (const MessageView& message : view.messages) index.publishes.emplace_back(message.create_span, &message);
+  std::sort(index.publishes.begin(), index.publishes.end());
+  index.spans.reserve(spans.size());
+  for (const trace::Span& span : spans) index.spans.push_back(span.span);
+  std::sort(index.spans.begin(), index.spans.end());
   // Of a message with several paths to one subscription the one that was handled first.
   std::vector<std::pair<std::string, Path*>> order;
   for (size_t i = 0; i < paths.size(); ++i) {
@@ -132,13 +136,15 @@ void FromSpans::SplitForks() {
 }
 
 void FromSpans::AddPath(Path path, std::string leaf, const Index& index) {
-  const MessageView* root = index.publishes.at(path.root_span);
+  const MessageView* root = std::lower_bound(index.publishes.begin(), index.publishes.end(),
+                                             std::pair<uint64_t, const MessageView*>(path.root_span, nullptr))
+                                ->second;
   Found& found = found_.emplace_back();
   found.topic = root->topic;
   found.leaf = std::move(leaf);
   found.due = Seen(root->scheduled);
   found.slotted = root->slot_label != 0;
-  found.orphan = root->parent != 0 && !index.spans.contains(root->parent);
+  found.orphan = root->parent != 0 && !std::binary_search(index.spans.begin(), index.spans.end(), root->parent);
   if (path.arm.empty()) path.arm = root->topic;
   found.path = std::move(path);
 }

@@ -5,8 +5,7 @@
 #include <set>
 #include <span>
 #include <string>
-#include <unordered_map>
-#include <unordered_set>
+#include <utility>
 #include <vector>
 
 #include "report/run.h"
@@ -31,8 +30,9 @@ class FromSpans {
   // Arms beyond these, the smallest, are left out and said.
   static constexpr size_t kArmsMax = 20;
 
-  // All spans of one trace, in any order.
-  void AddTrace(std::span<const trace::Span> spans);
+  // All spans of one trace, in any order; with the view of them, where there is one already.
+  void AddTrace(std::span<const trace::Span> spans) { AddTrace(spans, trace::ViewFromSpans(spans)); }
+  void AddTrace(std::span<const trace::Span> spans, const trace::TraceView& view);
 
   // `source` is where they came from, for people; `spans` how many there were.
   // Once.
@@ -58,10 +58,10 @@ class FromSpans {
   };
 
   static End EndOf(const trace::TraceView& view);
-  // What is looked up in one trace.
+  // What is looked up in one trace, sorted.
   struct Index {
-    std::unordered_map<uint64_t, const trace::MessageView*> publishes;  // by create span
-    std::unordered_set<uint64_t> spans;
+    std::vector<std::pair<uint64_t, const trace::MessageView*>> publishes;  // by create span
+    std::vector<uint64_t> spans;
   };
   void AddPath(trace::Path path, std::string leaf, const Index& index);
   void SplitForks();

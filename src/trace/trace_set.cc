@@ -15,17 +15,6 @@ constexpr Duration kZeroLength{std::chrono::microseconds{1}};
 constexpr Duration kLongest = std::chrono::days{40};  // messages are kept for at most 31
 constexpr int kJoinsMax = 64;                         // of traces one after another; a circle ends there
 
-std::pair<uint64_t, uint64_t> IdOf(const Span& span) { return {span.trace_hi, span.trace_lo}; }
-
-auto KeyOf(const Span& span) { return std::tuple(span.trace_hi, span.trace_lo, span.span); }
-
-// Orders and counts without moving spans more than once.
-bool Before(const Span& a, const Span& b) {
-  return std::tuple(a.trace_hi, a.trace_lo, a.span, a.end) < std::tuple(b.trace_hi, b.trace_lo, b.span, b.end);
-}
-
-bool SameTimes(const Span& a, const Span& b) { return a.start == b.start && a.end == b.end; }
-
 struct RpcWords {
   std::string_view start, end;
 };
@@ -51,6 +40,13 @@ SpanEvent& AddInferred(Span& span, std::string_view name, WallTime at) {
 
 bool Zero(const Span& span) { return span.end - span.start <= kZeroLength; }
 
+// An event of another time than its span's has a wrong clock or unit.
+void DropImpossibleEvents(Span& span) {
+  std::erase_if(span.events, [&span](const SpanEvent& event) {
+    return event.at < span.start - kLongest || event.at > span.end + kLongest;
+  });
+}
+
 }  // namespace
 
 bool StartIsOfQueueing(Client client, Role rpc) {
@@ -67,82 +63,128 @@ absl::Status TraceSet::Add(std::vector<Span>& spans) {
   }
   for (Span& span : spans) {
     Canonicalize(span);
+    DropImpossibleEvents(span);
+    keys_.push_back({span.trace_hi, span.trace_lo, span.span, span.start, span.end,
+                     static_cast<uint32_t>(spans_.size()), RoleOf(span), ClientOf(span)});
     spans_.push_back(std::move(span));
   }
   spans.clear();
   return absl::OkStatus();
 }
 
-void TraceSet::Sort() { std::sort(spans_.begin(), spans_.end(), Before); }
+// Of equals the one that came last is last.
+void TraceSet::Sort() {
+  std::sort(keys_.begin(), keys_.end(), [](const Key& a, const Key& b) {
+    return std::tie(a.hi, a.lo, a.span, a.end, a.at) < std::tie(b.hi, b.lo, b.span, b.end, b.at);
+  });
+}
 
-Span* TraceSet::Find(uint64_t hi, uint64_t lo, uint64_t span) {
-  const auto key = std::tuple(hi, lo, span);
-  const auto found = std::lower_bound(spans_.begin(), spans_.end(), key,
-                                      [](const Span& one, const auto& wanted) { return KeyOf(one) < wanted; });
-  return found == spans_.end() || KeyOf(*found) != key ? nullptr : &*found;
+// Puts the spans into the order of their keys, each moved once, and lets go of the
+// dropped ones.
+void TraceSet::Settle() {
+  std::vector<uint32_t> from;
+  from.reserve(spans_.size());
+  for (const Key& key : keys_) from.push_back(key.at);
+  from.insert(from.end(), dropped_.begin(), dropped_.end());
+  dropped_.clear();
+  for (size_t first = 0; first < from.size(); ++first) {
+    if (from[first] == first) continue;
+    Span held = std::move(spans_[first]);
+    size_t at = first;
+    for (size_t next; (next = from[at]) != first; at = next) {
+      spans_[at] = std::move(spans_[next]);
+      from[at] = static_cast<uint32_t>(at);
+    }
+    spans_[at] = std::move(held);
+    from[at] = static_cast<uint32_t>(at);
+  }
+  spans_.resize(keys_.size());
+  for (size_t i = 0; i < keys_.size(); ++i) keys_[i].at = static_cast<uint32_t>(i);
+}
+
+std::optional<size_t> TraceSet::Find(const Key& wanted, size_t from, size_t to) const {
+  const auto begin = keys_.begin() + static_cast<ptrdiff_t>(from), end = keys_.begin() + static_cast<ptrdiff_t>(to);
+  const auto found = std::lower_bound(begin, end, wanted, [](const Key& a, const Key& b) {
+    return std::tie(a.hi, a.lo, a.span) < std::tie(b.hi, b.lo, b.span);
+  });
+  if (found == end || found->trace() != wanted.trace() || found->span != wanted.span) return std::nullopt;
+  return static_cast<size_t>(found - keys_.begin());
+}
+
+std::optional<size_t> TraceSet::Find(uint64_t hi, uint64_t lo, uint64_t span) const {
+  return Find({.hi = hi, .lo = lo, .span = span}, 0, keys_.size());
+}
+
+size_t TraceSet::EndOfTrace(size_t from) const {
+  size_t to = from;
+  while (to < keys_.size() && keys_[to].trace() == keys_[from].trace()) ++to;
+  return to;
 }
 
 // Of spans with one id the last in order ends last, and is kept.
 void TraceSet::DropDuplicates() {
   size_t kept = 0;
-  for (size_t i = 0; i < spans_.size(); ++i) {
-    const bool last = i + 1 == spans_.size() || KeyOf(spans_[i]) != KeyOf(spans_[i + 1]);
+  for (size_t i = 0; i < keys_.size(); ++i) {
+    const Key& key = keys_[i];
+    const bool last = i + 1 == keys_.size() || key.trace() != keys_[i + 1].trace() || key.span != keys_[i + 1].span;
     if (!last) {
-      ++(SameTimes(spans_[i], spans_[i + 1]) ? quality_.duplicates : quality_.conflicting);
+      const bool same = key.start == keys_[i + 1].start && key.end == keys_[i + 1].end;
+      ++(same ? quality_.duplicates : quality_.conflicting);
+      dropped_.push_back(key.at);
       continue;
     }
-    if (kept != i) spans_[kept] = std::move(spans_[i]);
-    ++kept;
+    keys_[kept++] = key;
   }
-  spans_.resize(kept);
+  keys_.resize(kept);
 }
 
 // Besides ends before starts: a trace that lasts longer than a message can live
 // has a wrong clock or a wrong unit somewhere, and sums of such times mean nothing.
 void TraceSet::DropImpossible() {
-  std::erase_if(spans_, [this](const Span& span) {
-    if (span.end >= span.start) return false;
-    ++(span.end == WallTime{} ? quality_.unended : quality_.impossible);
+  std::erase_if(keys_, [this](const Key& key) {
+    if (key.end >= key.start) return false;
+    ++(key.end == WallTime{} ? quality_.unended : quality_.impossible);
+    dropped_.push_back(key.at);
     return true;
   });
   std::set<Id> endless;
-  for (size_t from = 0; from < spans_.size();) {
-    WallTime first = spans_[from].start, last = spans_[from].end;
-    size_t to = from;
-    for (; to < spans_.size() && IdOf(spans_[to]) == IdOf(spans_[from]); ++to) {
-      first = std::min(first, spans_[to].start);
-      last = std::max(last, spans_[to].end);
+  for (size_t from = 0; from < keys_.size();) {
+    WallTime first = keys_[from].start, last = keys_[from].end;
+    const size_t to = EndOfTrace(from);
+    for (size_t i = from; i < to; ++i) {
+      first = std::min(first, keys_[i].start);
+      last = std::max(last, keys_[i].end);
     }
-    if (last - first > kLongest) endless.insert(IdOf(spans_[from]));
+    if (last - first > kLongest) endless.insert(keys_[from].trace());
     from = to;
   }
-  std::erase_if(spans_, [&](Span& span) {
-    std::erase_if(span.events, [&span](const SpanEvent& event) {
-      return event.at < span.start - kLongest || event.at > span.end + kLongest;
-    });
-    if (!endless.contains(IdOf(span))) return false;
+  if (endless.empty()) return;
+  std::erase_if(keys_, [&](const Key& key) {
+    if (!endless.contains(key.trace())) return false;
     ++quality_.impossible;
+    dropped_.push_back(key.at);
     return true;
   });
 }
 
 // The publish that a delivery links to (of several the one that ended last), else
 // the one with its message id.
-const Span* TraceSet::PublishOf(const Span& delivery, const std::map<std::string, size_t, std::less<>>& by_message_id) {
-  const Span* publish = nullptr;
+std::optional<size_t> TraceSet::PublishOf(const Span& delivery,
+                                          const std::map<std::string, size_t, std::less<>>& by_message_id) {
+  std::optional<size_t> publish;
   for (const SpanLink& link : delivery.links) {
-    const Span* target = Find(link.trace_hi, link.trace_lo, link.span);
-    if (target == nullptr || RoleOf(*target) != Role::kCreate) continue;
-    if (publish == nullptr || publish->end < target->end) publish = target;
+    const std::optional<size_t> target = Find(link.trace_hi, link.trace_lo, link.span);
+    if (!target || keys_[*target].role != Role::kCreate) continue;
+    if (!publish || keys_[*publish].end < keys_[*target].end) publish = target;
   }
-  if (publish != nullptr) {
+  if (publish) {
     ++quality_.linked;
     return publish;
   }
   const auto found = by_message_id.find(delivery.Text(words::kMessageId));
-  if (found == by_message_id.end()) return nullptr;
+  if (found == by_message_id.end()) return std::nullopt;
   ++quality_.joined_ids;
-  return &spans_[found->second];
+  return found->second;
 }
 
 // A delivery whose parent is no publish (or that has none) joins the trace of the
@@ -150,38 +192,47 @@ const Span* TraceSet::PublishOf(const Span& delivery, const std::map<std::string
 void TraceSet::JoinDeliveries(bool message_ids) {
   std::map<std::string, size_t, std::less<>> by_message_id;
   for (size_t i = 0; message_ids && i < spans_.size(); ++i) {
-    if (RoleOf(spans_[i]) != Role::kCreate) continue;
+    if (keys_[i].role != Role::kCreate) continue;
     if (const std::string_view id = spans_[i].Text(words::kMessageId); !id.empty()) by_message_id.emplace(id, i);
   }
   std::map<Id, Id> moved;  // trace -> trace, for traces of which a delivery joined
-  for (Span& span : spans_) {
-    const Role role = RoleOf(span);
-    const bool whole = role == Role::kProcess && span.Find(kWhole) != nullptr;
-    if ((role != Role::kSubscribe && !whole) || (span.links.empty() && !message_ids)) continue;
-    const Span* parent = span.parent == 0 ? nullptr : Find(span.trace_hi, span.trace_lo, span.parent);
-    if (parent != nullptr && (RoleOf(*parent) == Role::kCreate || RoleOf(*parent) == Role::kSubscribe)) continue;
-    const Span* publish = PublishOf(span, by_message_id);
-    if (publish == nullptr) continue;
-    span.parent = publish->span;
-    if (span.trace_hi == publish->trace_hi && span.trace_lo == publish->trace_lo) continue;
-    moved[{span.trace_hi, span.trace_lo}] = {publish->trace_hi, publish->trace_lo};
+  for (size_t i = 0; i < spans_.size(); ++i) {
+    const Role role = keys_[i].role;
+    if (role != Role::kSubscribe && role != Role::kProcess) continue;
+    Span& span = spans_[i];
+    if (span.links.empty() && !message_ids) continue;
+    if (role == Role::kProcess && span.Find(kWhole) == nullptr) continue;
+    const std::optional<size_t> parent =
+        span.parent == 0 ? std::nullopt : Find(span.trace_hi, span.trace_lo, span.parent);
+    if (parent && (keys_[*parent].role == Role::kCreate || keys_[*parent].role == Role::kSubscribe)) continue;
+    const std::optional<size_t> publish = PublishOf(span, by_message_id);
+    if (!publish) continue;
+    span.parent = keys_[*publish].span;
+    if (keys_[*publish].trace() != keys_[i].trace()) moved[keys_[i].trace()] = keys_[*publish].trace();
   }
-  if (moved.empty()) return;
-  for (Span& span : spans_) {
+  if (!moved.empty()) Move(moved);
+}
+
+void TraceSet::Move(const std::map<Id, Id>& moved) {
+  for (size_t i = 0; i < spans_.size(); ++i) {
+    Span& span = spans_[i];
     for (int steps = 0; steps < kJoinsMax; ++steps) {
       const auto found = moved.find({span.trace_hi, span.trace_lo});
-      if (found == moved.end() || IsRpc(RoleOf(span))) break;
+      if (found == moved.end() || IsRpc(keys_[i].role)) break;
       std::tie(span.trace_hi, span.trace_lo) = found->second;
     }
+    std::tie(keys_[i].hi, keys_[i].lo) = std::tie(span.trace_hi, span.trace_lo);
     for (SpanLink& link : span.links) {  // of calls to deliveries that moved
       const auto found = moved.find({link.trace_hi, link.trace_lo});
       if (found != moved.end()) std::tie(link.trace_hi, link.trace_lo) = found->second;
     }
   }
   Sort();
+  Settle();
 }
 
-void TraceSet::ApplyRpc(const Span& rpc, Role role, Span& target) {
+void TraceSet::ApplyRpc(const Span& rpc, Role role, size_t target_at) {
+  Span& target = spans_[target_at];
   const auto [start_word, end_word] = WordsOfRpc(role);
   SpanEvent* start = EventOf(target, start_word);
   if (role == Role::kModackRpc && start != nullptr && std::abs((start->at - rpc.start).count()) > 1'000'000'000) {
@@ -192,7 +243,7 @@ void TraceSet::ApplyRpc(const Span& rpc, Role role, Span& target) {
     SpanEvent& made = AddInferred(target, start_word, rpc.start);
     if (receipt != nullptr) made.attributes.emplace_back(words::kIsReceipt, *receipt);
     ++quality_.inferred_events;
-  } else if (StartIsOfQueueing(ClientOf(target), role) && start->at < rpc.start) {
+  } else if (StartIsOfQueueing(keys_[target_at].client, role) && start->at < rpc.start) {
     start->at = rpc.start;
   }
   if (EventOf(target, end_word) == nullptr) {
@@ -202,7 +253,7 @@ void TraceSet::ApplyRpc(const Span& rpc, Role role, Span& target) {
   }
 }
 
-void TraceSet::JoinRpc(const Span& rpc, Role role) {
+void TraceSet::CountRpc(const Span& rpc, Role role) {
   RpcStats& stats = quality_.rpcs[static_cast<size_t>(role) - static_cast<size_t>(Role::kPublishRpc)];
   ++stats.calls;
   stats.total += rpc.end - rpc.start;
@@ -210,57 +261,58 @@ void TraceSet::JoinRpc(const Span& rpc, Role role) {
       static_cast<uint64_t>(std::max<int64_t>(rpc.Int(words::kBatchCount), static_cast<int64_t>(rpc.links.size())));
   stats.messages += messages;
   stats.messages_max = std::max(stats.messages_max, messages);
-  for (const SpanLink& link : rpc.links) {
-    if (Span* target = Find(link.trace_hi, link.trace_lo, link.span)) ApplyRpc(rpc, role, *target);
-  }
 }
 
 // Links go from the call to its messages, back, or both ways.
 void TraceSet::JoinRpcs() {
-  std::vector<std::pair<const Span*, Span*>> back;
-  for (Span& span : spans_) {
-    const Role role = RoleOf(span);
+  std::vector<std::pair<size_t, size_t>> back;  // call, message
+  for (size_t i = 0; i < spans_.size(); ++i) {
+    const Role role = keys_[i].role;
+    const Span& span = spans_[i];
+    if (IsRpc(role)) CountRpc(span, role);
     for (const SpanLink& link : span.links) {
-      Span* other = Find(link.trace_hi, link.trace_lo, link.span);
-      if (other == nullptr) {
+      const std::optional<size_t> other = Find(link.trace_hi, link.trace_lo, link.span);
+      if (!other) {
         ++quality_.dangling_links;
-      } else if ((role == Role::kCreate || role == Role::kSubscribe) && IsRpc(RoleOf(*other))) {
-        back.emplace_back(other, &span);
+      } else if (IsRpc(role)) {
+        ApplyRpc(span, role, *other);
+      } else if ((role == Role::kCreate || role == Role::kSubscribe) && IsRpc(keys_[*other].role)) {
+        back.emplace_back(*other, i);
       }
     }
   }
-  for (const Span& span : spans_) {
-    if (const Role role = RoleOf(span); IsRpc(role)) JoinRpc(span, role);
-  }
-  for (const auto& [rpc, target] : back) ApplyRpc(*rpc, RoleOf(*rpc), *target);
+  for (const auto& [rpc, target] : back) ApplyRpc(spans_[rpc], keys_[rpc].role, target);
 }
 
 // Where neither events nor RPC spans came along, ends of spans still say when a
 // publish ended (its create span ends then) and an ack (its subscribe span does).
 void TraceSet::InferEnds() {
-  for (Span& span : spans_) {
-    const Role role = RoleOf(span);
-    if (role == Role::kPublisherPart && span.name == words::kPublisherBatching) {
-      Span* create = Find(span.trace_hi, span.trace_lo, span.parent);
-      if (create == nullptr) continue;
-      if (SpanEvent* start = EventOf(*create, words::kPublishStart)) {
-        const bool queued = StartIsOfQueueing(ClientOf(*create), Role::kPublishRpc);
+  for (size_t from = 0, to = 0; from < keys_.size(); from = to) {
+    to = EndOfTrace(from);
+    for (size_t i = from; i < to; ++i) {
+      const Span& span = spans_[i];
+      if (keys_[i].role != Role::kPublisherPart || span.name != words::kPublisherBatching) continue;
+      const std::optional<size_t> create =
+          Find({.hi = span.trace_hi, .lo = span.trace_lo, .span = span.parent}, from, to);
+      if (!create) continue;
+      if (SpanEvent* start = EventOf(spans_[*create], words::kPublishStart)) {
+        const bool queued = StartIsOfQueueing(keys_[*create].client, Role::kPublishRpc);
         if (queued && start->at < span.end) start->at = span.end;
         continue;
       }
-      AddInferred(*create, words::kPublishStart, span.end);
+      AddInferred(spans_[*create], words::kPublishStart, span.end);
       ++quality_.inferred_events;
     }
   }
-  for (Span& span : spans_) {
-    const Role role = RoleOf(span);
+  for (size_t i = 0; i < spans_.size(); ++i) {
+    Span& span = spans_[i];
+    const Role role = keys_[i].role;
     const auto infer = [&](std::string_view word) {
       if (span.FindEvent(word) != nullptr) return;
       AddInferred(span, word, span.end);
       ++quality_.inferred_events;
     };
-    const bool whole = span.Find(kWhole) != nullptr;
-    if (role == Role::kCreate && !whole && !Zero(span)) infer(words::kPublishEnd);
+    if (role == Role::kCreate && !Zero(span) && span.Find(kWhole) == nullptr) infer(words::kPublishEnd);
     if (role != Role::kSubscribe) continue;
     if (span.Text(words::kResult) == "acked") infer(words::kAckEnd);
     if (span.Text(words::kResult) == "nacked") infer(words::kNackEnd);
@@ -269,23 +321,28 @@ void TraceSet::InferEnds() {
 
 void TraceSet::Count() {
   quality_.spans = spans_.size();
-  const Span* previous = nullptr;
-  for (const Span& span : spans_) {
-    const bool first =
-        previous == nullptr || previous->trace_hi != span.trace_hi || previous->trace_lo != span.trace_lo;
-    if (first) ++quality_.traces;
-    previous = &span;
-    const Client client = ClientOf(span);
-    const Role role = RoleOf(span);
-    if (client != Client::kUnknown && role != Role::kBroker) ++quality_.clients[{client, span.scope_version}];
-    if (span.parent != 0 && role != Role::kOther && role != Role::kServer &&
-        Find(span.trace_hi, span.trace_lo, span.parent) == nullptr) {
-      ++quality_.missing_parents;
+  std::pair<const std::pair<Client, std::string>, uint64_t>* counted = nullptr;  // neighbours are often alike
+  for (size_t from = 0, to = 0; from < keys_.size(); from = to) {
+    to = EndOfTrace(from);
+    ++quality_.traces;
+    for (size_t i = from; i < to; ++i) {
+      const Span& span = spans_[i];
+      const auto [client, role] = std::pair(keys_[i].client, keys_[i].role);
+      if (client != Client::kUnknown && role != Role::kBroker) {
+        if (counted == nullptr || counted->first.first != client || counted->first.second != span.scope_version) {
+          counted = &*quality_.clients.try_emplace({client, span.scope_version}, 0).first;
+        }
+        ++counted->second;
+      }
+      if (span.parent != 0 && role != Role::kOther && role != Role::kServer &&
+          !Find({.hi = span.trace_hi, .lo = span.trace_lo, .span = span.parent}, from, to)) {
+        ++quality_.missing_parents;
+      }
+      if (role != Role::kCreate && role != Role::kSubscribe) continue;
+      auto& [zero, all] = quality_.zero_length[{client, role}];
+      zero += Zero(span) ? 1 : 0;
+      ++all;
     }
-    if (role != Role::kCreate && role != Role::kSubscribe) continue;
-    auto& [zero, all] = quality_.zero_length[{client, role}];
-    zero += Zero(span) ? 1 : 0;
-    ++all;
   }
 }
 
@@ -293,6 +350,7 @@ void TraceSet::Finish(const Joins& joins) {
   Sort();
   DropDuplicates();
   DropImpossible();
+  Settle();
   JoinDeliveries(joins.join_message_ids);
   JoinRpcs();
   InferEnds();
@@ -300,14 +358,9 @@ void TraceSet::Finish(const Joins& joins) {
 }
 
 void TraceSet::ForEachTrace(const std::function<void(std::span<const Span>)>& take) const {
-  for (size_t from = 0; from < spans_.size();) {
-    size_t to = from + 1;
-    while (to < spans_.size() && spans_[to].trace_hi == spans_[from].trace_hi &&
-           spans_[to].trace_lo == spans_[from].trace_lo) {
-      ++to;
-    }
+  for (size_t from = 0, to = 0; from < keys_.size(); from = to) {
+    to = EndOfTrace(from);
     take(std::span<const Span>(spans_).subspan(from, to - from));
-    from = to;
   }
 }
 

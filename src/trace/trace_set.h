@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <optional>
 #include <span>
 #include <string>
 #include <utility>
@@ -52,7 +53,7 @@ struct SpanQuality {
 // Not thread-safe.
 class TraceSet {
  public:
-  static constexpr size_t kSpansMax = 4'000'000;
+  static constexpr size_t kSpansMax = 4'000'000;  // at most 2^32, by Key
 
   explicit TraceSet(size_t spans_max = kSpansMax) : spans_max_(spans_max) {}
 
@@ -74,20 +75,38 @@ class TraceSet {
  private:
   using Id = std::pair<uint64_t, uint64_t>;
 
+  // What is asked of every span, beside the spans, so that sorting and finding
+  // move and touch little: a span is ten times as large.
+  struct Key {
+    uint64_t hi = 0, lo = 0, span = 0;
+    WallTime start{}, end{};
+    uint32_t at = 0;  // in spans_
+    Role role = Role::kOther;
+    Client client = Client::kUnknown;
+    Id trace() const { return {hi, lo}; }
+  };
+
   void DropDuplicates();
   void DropImpossible();
   void JoinDeliveries(bool message_ids);
-  const Span* PublishOf(const Span& delivery, const std::map<std::string, size_t, std::less<>>& by_message_id);
+  std::optional<size_t> PublishOf(const Span& delivery,
+                                  const std::map<std::string, size_t, std::less<>>& by_message_id);
+  void Move(const std::map<Id, Id>& moved);
   void JoinRpcs();
-  void JoinRpc(const Span& rpc, Role role);
-  void ApplyRpc(const Span& rpc, Role role, Span& target);
+  void CountRpc(const Span& rpc, Role role);
+  void ApplyRpc(const Span& rpc, Role role, size_t target);
   void InferEnds();
   void Count();
-  Span* Find(uint64_t hi, uint64_t lo, uint64_t span);
   void Sort();
+  void Settle();
+  std::optional<size_t> Find(const Key& wanted, size_t from, size_t to) const;
+  std::optional<size_t> Find(uint64_t hi, uint64_t lo, uint64_t span) const;
+  size_t EndOfTrace(size_t from) const;
 
   size_t spans_max_;
   std::vector<Span> spans_;
+  std::vector<Key> keys_;  // by trace, span and end; after Settle() keys_[i] is of spans_[i]
+  std::vector<uint32_t> dropped_;
   SpanQuality quality_;
 };
 

@@ -87,11 +87,14 @@ class SpanReader {
   // that ended later is the completed one.
   static std::vector<const Span*> Distinct(std::span<const Span> spans) {
     std::vector<const Span*> distinct;
+    distinct.reserve(spans.size());
     for (const Span& span : spans) distinct.push_back(&span);
     const auto order = [](const Span* a, const Span* b) {
       return std::pair{a->span, b->end} < std::pair{b->span, a->end};
     };
-    std::stable_sort(distinct.begin(), distinct.end(), order);
+    if (!std::is_sorted(distinct.begin(), distinct.end(), order)) {
+      std::stable_sort(distinct.begin(), distinct.end(), order);
+    }
     const auto same = [](const Span* a, const Span* b) { return a->span == b->span; };
     distinct.erase(std::unique(distinct.begin(), distinct.end(), same), distinct.end());
     return distinct;
