@@ -42,9 +42,9 @@ bool Zero(const Span& span) { return span.end - span.start <= kZeroLength; }
 
 // An event of another time than its span's has a wrong clock or unit.
 void DropImpossibleEvents(Span& span) {
-  std::erase_if(span.events, [&span](const SpanEvent& event) {
-    return event.at < span.start - kLongest || event.at > span.end + kLongest;
-  });
+  const WallTime earliest = span.start > WallTime::min() + kLongest ? span.start - kLongest : WallTime::min();
+  const WallTime latest = span.end < WallTime::max() - kLongest ? span.end + kLongest : WallTime::max();
+  std::erase_if(span.events, [=](const SpanEvent& event) { return event.at < earliest || event.at > latest; });
 }
 
 }  // namespace
