@@ -41,11 +41,18 @@ struct Item {
     kEndArrives,  // stream: at the client
     kReadable,    // a read meets what is buffered
   };
+  // How a call or stream ended, if not well: few do, and items are moved often.
+  struct Failure {
+    absl::Status status;
+    std::string details;
+  };
   Kind kind{};
   uint64_t id = 0;  // call, stream or persist token
-  absl::Status status;
-  std::string details;
-  pubsub::Bytes bytes;
+  std::unique_ptr<Failure> failure = nullptr;
+  pubsub::Bytes bytes = {};
+
+  absl::Status status() const { return failure ? failure->status : absl::OkStatus(); }
+  std::string_view details() const { return failure ? std::string_view(failure->details) : std::string_view(); }
 };
 
 struct Call {
@@ -102,6 +109,8 @@ class World final : public lab::LedgerClock {
     return options_.broker;
   }
   absl::Status CreateResources();
+  static bool IsOfLab(Kind kind);  // else of the broker
+  static std::unique_ptr<Item::Failure> FailureOf(absl::Status status, std::string details);
   bool Step();                   // false: nothing will ever happen again
   bool LookUp(Duration passed);  // true: somebody asks to end
   void Handle(Item& item);
@@ -131,6 +140,10 @@ class World final : public lab::LedgerClock {
   std::vector<std::vector<trace::Path>> paths_;
   absl::flat_hash_map<uint64_t, Call> calls_;  // in flight, by id
   uint64_t next_call_ = 1;
+  // Whether it was told anything since it was last asked for its next deadline, which only that can change.
+  bool lab_told_ = true, broker_told_ = true;
+  lab::Commands commands_;  // of one step; kept for their memory
+  broker::Actions actions_;
   uint64_t steps_ = 0, settled_ = 0;
 };
 
@@ -150,6 +163,7 @@ absl::Status World::CreateResources() {
       broker_.OnCall(now_, call, pubsub::Method::kCreateSubscription, request, actions);
     }
     PerformBroker(actions);
+    broker_told_ = true;
     while (!queue_.empty() && queue_.NextAt() <= now_) Step();
     if (!setup_error_.ok()) return setup_error_;
   }
@@ -172,6 +186,7 @@ absl::StatusOr<Result> World::Run() {
   if (!lab_->Ready()) return absl::InternalError("the simulated streams never answered");
   const Instant first = now_ + kSettleIn;
   lab_->Begin(first);
+  lab_told_ = true;
   PerformLab(commands);
   const Instant give_up = lab_->LastSlotDue().value_or(first) + options_.drain;
   while (!(lab_->AllSent() && lab_->AllSettled())) {
@@ -203,54 +218,64 @@ bool World::LookUp(Duration passed) {
   return !ended_early_why_.empty();
 }
 
+bool World::IsOfLab(Kind kind) {
+  return kind == Kind::kWakeLab || kind == Kind::kCallReturns || kind == Kind::kResponseArrives ||
+         kind == Kind::kEndArrives || kind == Kind::kReadable;
+}
+
+std::unique_ptr<Item::Failure> World::FailureOf(absl::Status status, std::string details) {
+  if (status.ok() && details.empty()) return nullptr;
+  return std::make_unique<Item::Failure>(Item::Failure{std::move(status), std::move(details)});
+}
+
 bool World::Step() {
   if (queue_.empty()) return false;
   ++steps_;
   now_ = queue_.NextAt();
   Item item = queue_.Pop();
   Handle(item);
-  if (lab_) {
+  (IsOfLab(item.kind) ? lab_told_ : broker_told_) = true;
+  if (lab_ && lab_told_) {
+    lab_told_ = false;
     if (const std::optional<Instant> next = lab_->NextDeadline(); next && *next < lab_wake_) {
       lab_wake_ = std::max(*next, now_);
-      queue_.Push(lab_wake_, {.kind = Kind::kWakeLab, .status = {}, .details = {}, .bytes = {}});
+      queue_.Push(lab_wake_, {.kind = Kind::kWakeLab});
     }
     for (const lab::Settled& settled : lab_->TakeSettled()) {
       ++settled_;
       to_fold_.emplace_back(now_ + kFoldAfter, settled);
     }
-    FoldDue(now_);
   }
+  FoldDue(now_);
+  if (!broker_told_) return true;
+  broker_told_ = false;
   if (const std::optional<Instant> next = broker_.NextDeadline(); next && *next < broker_wake_) {
     broker_wake_ = std::max(*next, now_);
-    queue_.Push(broker_wake_, {.kind = Kind::kWakeBroker, .status = {}, .details = {}, .bytes = {}});
+    queue_.Push(broker_wake_, {.kind = Kind::kWakeBroker});
   }
   return true;
 }
 
 void World::Handle(Item& item) {
   switch (item.kind) {
-    case Kind::kWakeLab: {
+    case Kind::kWakeLab:
       if (now_ == lab_wake_) lab_wake_ = kNever;
-      lab::Commands commands;
-      lab_->OnDeadline(now_, commands);
-      return PerformLab(commands);
-    }
+      lab_->OnDeadline(now_, commands_);
+      return PerformLab(commands_);
     case Kind::kCallReturns: {
       const Call call = calls_.extract(item.id).mapped();
-      lab::Commands commands;
       const bool timed_out = now_ - call.sent > call.timeout;
-      const absl::Status status = timed_out ? absl::DeadlineExceededError("the call's timeout passed") : item.status;
-      lab_->OnCallDone(now_, call.endpoint, call.client_call, status, item.details, item.bytes, commands);
-      return PerformLab(commands);
+      const absl::Status status = timed_out ? absl::DeadlineExceededError("the call's timeout passed") : item.status();
+      lab_->OnCallDone(now_, call.endpoint, call.client_call, status, item.details(), item.bytes, commands_);
+      return PerformLab(commands_);
     }
     case Kind::kResponseArrives:
     case Kind::kEndArrives:
     case Kind::kReadable: return HandleStream(item);
-    default: {
-      broker::Actions actions;
-      HandleAtBroker(item, actions);
-      return PerformBroker(actions);
-    }
+    default:
+      HandleAtBroker(item, actions_);
+      PerformBroker(actions_);
+      return actions_.clear();
   }
 }
 
@@ -286,7 +311,7 @@ void World::HandleStream(Item& item) {
   if (item.kind == Kind::kResponseArrives) stream.buffered.push_back(std::move(item.bytes));
   if (item.kind == Kind::kEndArrives) {
     stream.ended = true;
-    stream.end_status = std::move(item.status);
+    stream.end_status = item.status();
   }
   Deliver(item.id);
 }
@@ -295,19 +320,18 @@ void World::HandleStream(Item& item) {
 void World::Deliver(uint64_t id) {
   Stream& stream = streams_[id - 1];
   if (!stream.read_posted) return;
-  lab::Commands commands;
   if (!stream.buffered.empty()) {
     stream.read_posted = false;
     absl::StatusOr<pubsub::StreamingPullResponse> response =
         pubsub::DecodeStreamingPullResponse(std::move(stream.buffered.front()));
     stream.buffered.pop_front();
     HOPGAP_CHECK(response.ok(), "the broker encodes what the client reads");
-    lab_->OnResponse(now_, stream.endpoint, stream.index, now_, stream.posted_at, *std::move(response), commands);
+    lab_->OnResponse(now_, stream.endpoint, stream.index, now_, stream.posted_at, *std::move(response), commands_);
   } else if (stream.ended && !stream.end_told) {
     stream.end_told = true;
-    lab_->OnStreamEnded(now_, stream.endpoint, stream.index, stream.end_status, commands);
+    lab_->OnStreamEnded(now_, stream.endpoint, stream.index, stream.end_status, commands_);
   }
-  PerformLab(commands);
+  PerformLab(commands_);
 }
 
 void World::PerformLab(lab::Commands& commands) {
@@ -324,11 +348,8 @@ void World::PerformLab(lab::Commands& commands) {
       continue;
     }
     calls_.emplace(next_call_, Call{command.endpoint, action.call, action.method, now_, action.timeout});
-    queue_.Push(now_ + options_.one_way, {.kind = Kind::kCallArrives,
-                                          .id = next_call_++,
-                                          .status = {},
-                                          .details = {},
-                                          .bytes = pubsub::Bytes(pubsub::Join(action.payload))});
+    queue_.Push(now_ + options_.one_way,
+                {.kind = Kind::kCallArrives, .id = next_call_++, .bytes = pubsub::Bytes(pubsub::Join(action.payload))});
   }
   commands.clear();
 }
@@ -338,9 +359,8 @@ void World::PerformStream(uint32_t endpoint, client::Action& action) {
   if (ids.size() <= action.stream) ids.resize(action.stream + 1, 0);
   uint64_t& id = ids[action.stream];
   const auto send = [&](Kind kind) {
-    queue_.Push(
-        now_ + options_.one_way,
-        {.kind = kind, .id = id, .status = {}, .details = {}, .bytes = pubsub::Bytes(pubsub::Join(action.payload))});
+    queue_.Push(now_ + options_.one_way,
+                {.kind = kind, .id = id, .bytes = pubsub::Bytes(pubsub::Join(action.payload))});
   };
   switch (action.kind) {
     case client::Action::Kind::kOpenStream:
@@ -352,7 +372,7 @@ void World::PerformStream(uint32_t endpoint, client::Action& action) {
       Stream& stream = streams_[id - 1];
       stream.read_posted = true;
       stream.posted_at = now_;
-      queue_.Push(now_, {.kind = Kind::kReadable, .id = id, .status = {}, .details = {}, .bytes = {}});
+      queue_.Push(now_, {.kind = Kind::kReadable, .id = id});
       return;
     }
     case client::Action::Kind::kSend: return send(Kind::kRequestArrives);
@@ -368,21 +388,16 @@ void World::PerformBroker(broker::Actions& actions) {
     switch (action.kind) {
       case broker::Action::Kind::kReply: Reply(action); break;
       case broker::Action::Kind::kWrite:
-        queue_.Push(now_ + options_.one_way + options_.planted_wire,
-                    {.kind = Kind::kResponseArrives,
-                     .id = stream,
-                     .status = {},
-                     .details = {},
-                     .bytes = pubsub::Bytes(pubsub::Join(action.payload))});
-        queue_.Push(now_, {.kind = Kind::kWriteDone, .id = stream, .status = {}, .details = {}, .bytes = {}});
+        queue_.Push(
+            now_ + options_.one_way + options_.planted_wire,
+            {.kind = Kind::kResponseArrives, .id = stream, .bytes = pubsub::Bytes(pubsub::Join(action.payload))});
+        queue_.Push(now_, {.kind = Kind::kWriteDone, .id = stream});
         break;
       case broker::Action::Kind::kCloseStream:
         queue_.Push(now_ + options_.one_way + options_.planted_wire,
-                    {.kind = Kind::kEndArrives, .id = stream, .status = action.status, .details = {}, .bytes = {}});
+                    {.kind = Kind::kEndArrives, .id = stream, .failure = FailureOf(action.status, {})});
         break;
-      case broker::Action::Kind::kPersist:
-        queue_.Push(now_, {.kind = Kind::kPersisted, .id = action.token, .status = {}, .details = {}, .bytes = {}});
-        break;
+      case broker::Action::Kind::kPersist: queue_.Push(now_, {.kind = Kind::kPersisted, .id = action.token}); break;
     }
   }
 }
@@ -395,8 +410,7 @@ void World::Reply(broker::Action& action) {
   }
   queue_.Push(now_ + options_.one_way, {.kind = Kind::kCallReturns,
                                         .id = call,
-                                        .status = std::move(action.status),
-                                        .details = std::move(action.details),
+                                        .failure = FailureOf(std::move(action.status), std::move(action.details)),
                                         .bytes = pubsub::Bytes(pubsub::Join(action.payload))});
 }
 
