@@ -55,7 +55,8 @@ absl::StatusOr<report::PredictedArm> HoldAgainst(const report::ArmRun& measured,
   absl::StatusOr<report::ArmRun> simulated = Predict(chain, nullptr);
   if (!simulated.ok()) return simulated.status();
   const Formula formula = ByHand(chain, messages_per_response);
-  report::PredictedArm compared = report::ComparePrediction(measured, *simulated, part, formula.stages);
+  report::PredictedArm compared =
+      report::ComparePrediction(measured, *simulated, part, formula.stages, part == report::FitOptions::Part::kAll);
   compared.note = CapacityText(chain, formula, messages_per_response);
   return compared;
 }

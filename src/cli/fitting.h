@@ -30,7 +30,8 @@ absl::StatusOr<Fitted> FitProfile(const report::Run& run, const std::string& gro
 VirtualChain WithFit(VirtualChain chain, const Fitted& fitted);
 inline constexpr uint64_t kPredictedSlotsMin = 1'000;
 
-// Simulates `chain` and holds it against the measured arm.
+// Simulates `chain` and holds it against the measured arm. Where all messages
+// count, `chain` has to be the arm's own plan and seed: they are compared in pairs.
 absl::StatusOr<report::PredictedArm> HoldAgainst(const report::ArmRun& measured, const VirtualChain& chain,
                                                  double messages_per_response, report::FitOptions::Part part);
 

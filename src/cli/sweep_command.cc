@@ -205,9 +205,10 @@ int SweepCommand(const SweepFlags& flags) {
         flags.out.empty() ? "; with --out FOLDER it could go on later" : "; the same command goes on where it ended";
     return Fail(*ended == SignalName(SIGTERM) ? kTerminated : kInterrupted, StrCat("ended by ", *ended, next));
   }
-  const std::string text = flags.json  ? formats::SweepJson(sweep->plan, sweep->cells)
-                           : flags.csv ? report::SweepCsv(sweep->cells)
-                                       : report::RenderSweep(sweep->plan, sweep->cells);
+  const std::string text =
+      flags.json  ? formats::SweepJson(sweep->plan, sweep->cells)
+      : flags.csv ? report::SweepCsv(sweep->cells)
+                  : report::RenderSweep(sweep->plan, sweep->cells) + report::RenderSweepGrid(sweep->plan, sweep->cells);
   std::fwrite(text.data(), 1, text.size(), stdout);
   return kOk;  // a saturated cell is an answer
 }

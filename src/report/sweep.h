@@ -45,6 +45,9 @@ void FillCell(const ArmRun& arm, Duration work, SweepCell& cell);
 // The table in order of settings, and below it what exactly-once adds a hop:
 // the difference of medians to the standard cell of the same rate, streams and client.
 std::string RenderSweep(const SweepPlan& plan, std::span<const SweepCell> cells);
+// The same on a line a setting, with a column a modack; empty if there is
+// nothing to compare, or if cells differ in more than that.
+std::string RenderSweepGrid(const SweepPlan& plan, std::span<const SweepCell> cells);
 // A header line, then a line a cell; empty where there is no number.
 std::string SweepCsv(std::span<const SweepCell> cells);
 

@@ -1,8 +1,8 @@
 // Fit, prediction and sweep, on runs whose truth is known: they are simulated.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <algorithm>
 #include <cstdlib>
-
 #include <filesystem>
 #include <fstream>
 
@@ -160,6 +160,33 @@ TEST(PredictionTest, AHalfPredictsTheHalfThatWasHeldBack) {
   }
 }
 
+TEST(PredictionTest, AMessageIsHeldAgainstItselfWhereTheDrawsAreTheSame) {
+  report::Run run = SimulatedOnce();
+  const absl::StatusOr<cli::Plan> plan = cli::PlanOf(run, "", std::nullopt);
+  ASSERT_TRUE(plan.ok()) << plan.status();
+  VirtualChain chain = plan->chains[1];
+  chain.profile = Truth();
+  const auto stage = [](const report::PredictedArm& arm, std::string_view name) {
+    return *std::find_if(arm.stages.begin(), arm.stages.end(), [&](const auto& one) { return one.stage == name; });
+  };
+  const absl::StatusOr<report::PredictedArm> same = cli::HoldAgainst(*plan->arms[1], chain, 1, Part::kAll);
+  ASSERT_TRUE(same.ok()) << same.status();
+  for (const report::PredictedStage& one : same->stages) EXPECT_EQ(one.pair_difference, 0) << one.stage;
+
+  // 1 ms is more than 3 % of the 30 ms that three publishers wait, and less than 3 % of 600 ms of work.
+  for (trace::Path& path : run.arms[1].paths) {
+    for (const trace::Stage late : {trace::Stage::kClientPublish, trace::Stage::kWork}) {
+      path.hops[0].stages[static_cast<size_t>(late)].length += std::chrono::milliseconds{1};
+    }
+  }
+  const absl::StatusOr<report::PredictedArm> later = cli::HoldAgainst(run.arms[1], chain, 1, Part::kAll);
+  ASSERT_TRUE(later.ok()) << later.status();
+  EXPECT_EQ(stage(*later, "client publish").pair_difference, 1'000'000);
+  EXPECT_EQ(stage(*later, "client publish").close(), false);
+  EXPECT_EQ(stage(*later, "work").close(), true);
+  EXPECT_THAT(report::RenderPrediction({&*later, 1}, "measured"), HasSubstr("NO"));
+}
+
 // The hand calculation gives the order of magnitude, and knows the capacity.
 TEST(PredictionTest, ByHandIsNearTheSimulation) {
   const report::ArmRun& eos = SimulatedOnce().arms[1];
@@ -230,6 +257,12 @@ TEST(SweepTest, SaturatedCellsSaySoAndAKilledSweepGoesOn) {
   EXPECT_FALSE(sweep.cells[1].saturated_at);
   const std::string text = report::RenderSweep(sweep.plan, sweep.cells);
   EXPECT_THAT(text, HasSubstr("saturated at "));
+  const std::string grid = report::RenderSweepGrid(sweep.plan, sweep.cells);
+  EXPECT_THAT(grid, HasSubstr("      1   1 eos         go        eager        +"));
+  EXPECT_THAT(grid, HasSubstr("     50   1 eos         go        eager   sat "));
+  std::vector<report::SweepCell> twice = sweep.cells;
+  twice.push_back(twice.back());
+  EXPECT_EQ(report::RenderSweepGrid(sweep.plan, twice), "") << "two cells in one place of the grid";
 
   // The last line is torn, as by a kill: that cell alone is simulated again.
   const std::string file = out + "/" + cli::kSweepFile;
