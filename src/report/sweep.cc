@@ -3,7 +3,6 @@
 #include <absl/strings/str_format.h>
 
 #include <algorithm>
-#include <map>
 #include <utility>
 
 #include "base/text.h"
@@ -13,7 +12,6 @@ namespace hopgap::report {
 namespace {
 
 constexpr std::string_view kStandardKind = "std";
-constexpr std::string_view kNoPolicy = "-";
 
 std::string RateText(double rate) { return absl::StrFormat("%.6g", rate); }
 
@@ -49,51 +47,11 @@ const SweepCell* StandardOf(std::span<const SweepCell> cells, const SweepCell& c
   return nullptr;
 }
 
-// What it adds a hop, in ms, or what it served instead.
 std::string ExtraText(const SweepPlan& plan, std::span<const SweepCell> cells, const SweepCell& cell) {
-  if (cell.saturated_at) return absl::StrFormat("sat %.3g/s", *cell.saturated_at);
+  if (cell.saturated_at) return SaturatedText(*cell.saturated_at);
   const SweepCell* standard = StandardOf(cells, cell);
-  if (standard == nullptr || standard->saturated_at || !standard->p50 || !cell.p50) return "no std";
-  return SignedMillis(static_cast<double>(cell.p50->value - standard->p50->value) / plan.hops);
-}
-
-std::string MapRowName(const SweepCell& cell) {
-  return PadLeft(RateText(cell.rate_per_second), 7) + PadLeft(std::to_string(cell.streams), 4) + " " +
-         PadRight(cell.arm, 12) + PadRight(cell.client, 10) + PadRight(cell.policy, 6);
-}
-
-std::string MapColumnName(const SweepCell& cell) {
-  return cell.modack ? absl::StrFormat("%g ms", ToMillis(*cell.modack)) : std::string("profile's");
-}
-
-// A row a setting, a column a modack; an arm without lease confirmations has one figure, in the first.
-std::string RenderMap(const SweepPlan& plan, std::span<const SweepCell> cells) {
-  constexpr size_t kFigureWidth = 12;
-  std::vector<std::string> columns;
-  for (const SweepCell& cell : cells) {
-    if (cell.policy == kNoPolicy) continue;
-    const std::string name = MapColumnName(cell);
-    if (std::find(columns.begin(), columns.end(), name) == columns.end()) columns.push_back(name);
-  }
-  std::string out = " rate/s str arm         client    policy";
-  for (const std::string& name : columns) out += PadLeft(name, kFigureWidth);
-  std::vector<std::string> rows;  // in order of first mention
-  std::map<std::string, std::vector<std::string>> figures;
-  for (const SweepCell& cell : cells) {
-    if (cell.arm == kStandardKind) continue;
-    const std::string row = MapRowName(cell);
-    auto [found, added] = figures.try_emplace(row, std::max<size_t>(columns.size(), 1), "");
-    if (added) rows.push_back(row);
-    const auto at = std::find(columns.begin(), columns.end(), MapColumnName(cell));
-    const bool own = cell.policy != kNoPolicy && at != columns.end();
-    found->second[own ? static_cast<size_t>(at - columns.begin()) : 0] = ExtraText(plan, cells, cell);
-  }
-  for (const std::string& row : rows) {
-    out += "\n" + row;
-    for (const std::string& figure : figures[row]) out += PadLeft(figure, kFigureWidth);
-    while (out.back() == ' ') out.pop_back();
-  }
-  return out + "\n";
+  if (standard == nullptr || standard->saturated_at || !standard->p50 || !cell.p50) return "no standard cell";
+  return StrCat(SignedMillis(static_cast<double>(cell.p50->value - standard->p50->value) / plan.hops), " ms a hop");
 }
 
 std::string CsvMs(const std::optional<int64_t>& nanoseconds) {
@@ -135,10 +93,14 @@ std::string RenderSweep(const SweepPlan& plan, std::span<const SweepCell> cells)
     while (out.back() == ' ') out.pop_back();
     out += "\n";
   }
-  out +=
-      "\nMAP       what an arm adds a hop, ms, by modack: difference of the medians to std at the same setting;\n"
-      "          sat: saturated, and what it served\n";
-  out += RenderMap(plan, cells);
+  out += "\nMAP       what exactly-once adds a hop: difference of the medians to std at the same setting\n";
+  for (const SweepCell& cell : cells) {
+    if (cell.arm == kStandardKind) continue;
+    out += absl::StrFormat("%8s/s, %2d streams, %-12s %-8s %-6s ", RateText(cell.rate_per_second), cell.streams,
+                           cell.arm, cell.client, cell.policy);
+    if (cell.modack) out += absl::StrFormat("modack %g ms: ", ToMillis(*cell.modack));
+    out += ExtraText(plan, cells, cell) + "\n";
+  }
   return out;
 }
 
