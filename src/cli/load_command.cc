@@ -27,6 +27,7 @@ constexpr uint64_t kSlotsMax = 10'000'000;
 struct LoadFlags {
   std::vector<std::string> urls;
   std::string rate = "1", messages, duration, timeout = "30s";
+  uint32_t users = 0, users_max = 0;  // 0: not given
   bool json = false, quiet = false;
 };
 
@@ -64,6 +65,14 @@ absl::StatusOr<live::Load::Options> Options(const LoadFlags& flags) {
   absl::StatusOr<Duration> timeout = ParseDuration("--timeout", flags.timeout);
   if (!timeout.ok()) return timeout.status();
   options.timeout = *timeout;
+  if (flags.users > 0) {
+    const uint32_t most = flags.users_max == 0 ? flags.users : flags.users_max;
+    if (most < flags.users) {
+      return absl::InvalidArgumentError(
+          StrCat("--users-max ", most, ": is less than --users ", flags.users, ", which are there from the beginning"));
+    }
+    options.users = lab::Users::Options{.at_first = flags.users, .most = most};
+  }
   options.anchor = ReadAnchor();
   return options;
 }
@@ -82,6 +91,8 @@ formats::LoadTarget Summarize(const live::Load& load, const std::string& name, s
           .failed = figures.failed,
           .not_sent = figures.dropped,
           .last_error = figures.last_error,
+          .users = figures.users,
+          .advice = figures.advice,
           .late = stats::Sample(std::move(late)),
           .answer = stats::Sample(std::move(answer))};
 }
@@ -105,6 +116,8 @@ void Print(const formats::LoadTarget& target) {
     std::printf("  %s  ms: %s  %s\n", what, QuantileText(*sample, "p50", stats::kP50).c_str(),
                 QuantileText(*sample, "p99", stats::kP99).c_str());
   }
+  if (target.users > 0) std::printf("  users   %u\n", target.users);
+  if (!target.advice.empty()) std::printf("  %s\n", target.advice.c_str());
   if (!target.last_error.empty()) std::printf("  last error: %s\n", target.last_error.c_str());
 }
 
@@ -157,6 +170,15 @@ void AddLoad(CLI::App& app, Commands& commands) {
   command->add_option("--messages", flags->messages, "per URL (default 31)");
   command->add_option("--duration", flags->duration, "instead of --messages: every slot in [0, DURATION)");
   command->add_option("--timeout", flags->timeout, "of each request")->capture_default_str();
+  CLI::Option* users = command->add_option("--users", flags->users,
+                                           "per URL, requests under way at most: a slot that finds no user free is not "
+                                           "sent, and\nthe exit code is 2 (k6's preAllocatedVUs; default: no bound)");
+  users->check(CLI::Range(1u, live::Load::kUsersMax));
+  command
+      ->add_option("--users-max", flags->users_max,
+                   "each slot that was not sent adds a user, one at a time, up to so many (k6's maxVUs)")
+      ->check(CLI::Range(1u, live::Load::kUsersMax))
+      ->needs(users);
   command->add_flag("--json", flags->json, "print one JSON document (docs/json.md)");
   command->add_flag("--quiet", flags->quiet, "no progress, only results");
   commands.push_back({command, [flags] { return LoadCommand(*flags); }});

@@ -140,7 +140,7 @@ struct RunFlags::Raw {
   std::string prefix;
   bool dry_run = false;
   std::optional<TargetFlags> target_flags;  // not for `simulate`
-  bool json = false, quiet = false, per_hop = false, no_out = false, processes = false;
+  bool json = false, markdown = false, csv = false, quiet = false, per_hop = false, no_out = false, processes = false;
   CLI::Option *rate_given = nullptr, *streams_given = nullptr, *messages_given = nullptr, *duration_given = nullptr,
               *profile_given = nullptr, *policy_given = nullptr;
 
@@ -173,7 +173,16 @@ void RunFlags::Raw::AddOutput(CLI::App& app, const std::string& output) {
       ->capture_default_str();
   app.add_option("--out", out, "run folder to write (default runs/TIME)")->group(output);
   app.add_flag("--no-out", no_out, "write no run folder")->group(output);
-  app.add_flag("--json", json, "print one JSON document (docs/json.md) and nothing else")->group(output);
+  CLI::Option* as_json =
+      app.add_flag("--json", json, "print one JSON document (docs/json.md) and nothing else")->group(output);
+  CLI::Option* as_markdown =
+      app.add_flag("--markdown", markdown, "print the answer and its tables as Markdown, to paste, and nothing else")
+          ->group(output)
+          ->excludes(as_json);
+  app.add_flag("--csv", csv, "print a line an arm and measure, and nothing else")
+      ->group(output)
+      ->excludes(as_json)
+      ->excludes(as_markdown);
   app.add_flag("--per-hop", per_hop, "tables per hop as well")->group(output);
   app.add_option("--waterfall", waterfall, "the arm whose median message is drawn")->group(output);
   app.add_option("--report", report, "one more place for report.html, which the run folder holds anyway")
@@ -360,6 +369,8 @@ absl::Status RunFlags::Raw::FinishRest(RunOptions& options) const {
   options.out = out;
   options.no_out = no_out;
   options.json = json;
+  options.markdown = markdown;
+  options.csv = csv;
   options.quiet = quiet;
   options.per_hop = per_hop;
   options.waterfall = waterfall;

@@ -70,7 +70,7 @@ struct RunOptions {
   std::string out;  // folder to write; empty: runs/<start>
   bool no_out = false;
   bool processes = false;
-  bool json = false, quiet = false, per_hop = false;
+  bool json = false, markdown = false, csv = false, quiet = false, per_hop = false;
   std::string waterfall;  // arm; empty: the report chooses
   std::string report;     // one more copy of report.html; empty: none
   std::vector<std::string> thresholds;
@@ -78,6 +78,8 @@ struct RunOptions {
   Plants plants;
   bool simulated = false;
 
+  // One document on standard output, and nothing beside it.
+  bool document() const { return json || markdown || csv; }
   bool embedded() const { return target == "embedded"; }
 };
 

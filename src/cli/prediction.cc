@@ -118,6 +118,7 @@ Duration SimulatedOneWay() { return sim::Options{}.one_way; }
 
 absl::StatusOr<report::ArmRun> Predict(const VirtualChain& chain, const std::function<std::string()>& stop_asked) {
   sim::Options options;
+  if (chain.one_way) options.one_way = *chain.one_way;
   options.lab.groups = {{.name = "replay", .project = kReplayProject}};
   options.lab.arms = {chain.arm};
   options.lab.arms[0].group = 0;
@@ -146,7 +147,7 @@ Formula ByHand(const VirtualChain& chain, double messages_per_response) {
   using broker::Leg;
   using trace::Stage;
   const client::Model model = client::FindModel(chain.arm.model).value_or(client::Model{});
-  const Duration round_trip = 2 * SimulatedOneWay();
+  const Duration round_trip = 2 * chain.one_way.value_or(SimulatedOneWay());
   Formula formula;
   formula.modack = MeanOf(chain, Leg::kModack) + round_trip;
   const auto set = [&](Stage stage, Duration per_hop) {

@@ -31,6 +31,7 @@ struct VirtualChain {
   lab::PublishMode publish = lab::PublishMode::kAwait;
   bool gated = false;
   uint64_t seed = 0;
+  std::optional<Duration> one_way = {};  // of the modelled network; unset: SimulatedOneWay()
 };
 
 // What sim::Run models in one direction, unless told otherwise.

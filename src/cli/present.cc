@@ -13,6 +13,7 @@
 #include "formats/report_html.h"
 #include "formats/summary_json.h"
 #include "report/page.h"
+#include "report/paste.h"
 #include "report/summary.h"
 #include "report/text.h"
 
@@ -26,12 +27,23 @@ void Print(const std::string& text) {
 
 void Print(const report::Summary& summary, const Presentation& presentation) {
   if (presentation.json) return Print(formats::SummaryJson(summary));
+  if (presentation.markdown) return Print(report::RenderMarkdown(summary));
+  if (presentation.csv) return Print(report::RenderCsv(summary));
   Print(report::RenderText(
       summary, {.per_hop = presentation.per_hop, .width = report::kWidthMin, .waterfall_arm = presentation.waterfall}));
   Print(RenderJudgements(summary));
 }
 
 }  // namespace
+
+Presentation PresentationOf(const RunOptions& options) {
+  return {.json = options.json,
+          .markdown = options.markdown,
+          .csv = options.csv,
+          .per_hop = options.per_hop,
+          .waterfall = options.waterfall,
+          .report = options.report};
+}
 
 std::string PageOf(const std::string& name, const report::Run& run, const report::Summary& summary,
                    const std::optional<formats::Machine>& machine) {

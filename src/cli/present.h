@@ -8,10 +8,12 @@
 namespace hopgap::cli {
 
 struct Presentation {
-  bool json = false, per_hop = false;
+  bool json = false, markdown = false, csv = false, per_hop = false;
   std::string waterfall;
   std::string report;  // where report.html goes too; empty: nowhere
 };
+
+Presentation PresentationOf(const RunOptions& options);
 
 // Writes run.json, summary.json, paths.bin, report.html and the ledger's folder,
 // prints the result, and returns the exit code that it deserves.

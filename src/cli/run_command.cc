@@ -38,7 +38,7 @@ absl::StatusOr<EventEstimate> Capacities(const RunOptions& options, const lab::O
 }
 
 void PrintHeader(const RunOptions& options, const Setup& setup, const report::Run& run) {
-  if (options.quiet || options.json) return;
+  if (options.quiet || options.document()) return;
   std::fputs(report::RenderHeader(run).c_str(), stdout);
   if (options.target_from_environment) {
     std::printf("TARGET  %s, from PUBSUB_EMULATOR_HOST\n", options.target.c_str());
@@ -159,7 +159,7 @@ int RunCommand(RunOptions options) {
   report::Run run = PlannedRun(*setup, sample);
   PrintHeader(options, *setup, run);
 
-  ProgressPrinter printer(options.quiet || options.json);
+  ProgressPrinter printer(options.quiet || options.document());
   live::Options live = LiveOptions(options, *setup, *capacities);
   live.progress = [&](const live::Progress& progress) { printer.Show(progress); };
   absl::StatusOr<live::Result> result =
@@ -174,9 +174,7 @@ int RunCommand(RunOptions options) {
   run.clock_drift = result->clock_drift;
   run.arms = ArmRuns(result->outcome);
   printer.Finish(run, result->last_progress);
-  const int code = FinishRun(
-      std::move(run), *folder,
-      {.json = options.json, .per_hop = options.per_hop, .waterfall = options.waterfall, .report = options.report});
+  const int code = FinishRun(std::move(run), *folder, PresentationOf(options));
   return Ended(code, *result);
 }
 

@@ -32,7 +32,7 @@ int SimulateCommand(const RunOptions& options) {
   if (!folder.ok()) return Fail(kOutputUnwritable, MessageOf(folder.status()));
   const SpanSample sample(options.spans, options.seed, options.messages, setup->lab.arms.size());
   report::Run run = PlannedRun(*setup, sample);
-  const bool silent = options.quiet || options.json;
+  const bool silent = options.quiet || options.document();
   if (!silent) std::fputs(report::RenderHeader(run).c_str(), stdout);
   std::fflush(stdout);
 
@@ -72,9 +72,7 @@ int SimulateCommand(const RunOptions& options) {
   run.ended_early = result->outcome.ended_early;
   run.ended_early_why = result->outcome.ended_early_why;
   run.arms = ArmRuns(result->outcome);
-  return FinishRun(
-      std::move(run), *folder,
-      {.json = options.json, .per_hop = options.per_hop, .waterfall = options.waterfall, .report = options.report});
+  return FinishRun(std::move(run), *folder, PresentationOf(options));
 }
 
 }  // namespace

@@ -10,6 +10,7 @@
 #include <mutex>
 #include <system_error>
 #include <thread>
+#include <tuple>
 #include <utility>
 
 #include "base/draw.h"
@@ -20,6 +21,20 @@
 
 namespace hopgap::cli {
 namespace {
+
+absl::StatusOr<KeptSweep> ReadSweepFile(const std::string& path) {
+  std::ifstream in(path, std::ios::binary);
+  std::string line;
+  if (!in || !std::getline(in, line)) return absl::NotFoundError(StrCat(path, ": cannot be read, or is empty"));
+  absl::StatusOr<report::SweepPlan> plan = formats::ParseSweepPlanLine(line);
+  if (!plan.ok()) return absl::InvalidArgumentError(StrCat(path, ": no sweep: ", MessageOf(plan.status())));
+  KeptSweep kept{.plan = *std::move(plan), .cells = {}};
+  while (std::getline(in, line)) {
+    absl::StatusOr<report::SweepCell> cell = formats::ParseSweepCellLine(line);
+    if (cell.ok()) kept.cells.push_back(*std::move(cell));
+  }
+  return kept;
+}
 
 // The file of cells that are done. A line that a kill cut short is dropped: its
 // cell is done again.
@@ -41,25 +56,15 @@ class SweepFile {
 };
 
 absl::Status SweepFile::ReadDone(const report::SweepPlan& plan) {
-  std::ifstream in(path_, std::ios::binary);
-  std::string line;
-  bool first = true;
-  while (std::getline(in, line)) {
-    if (first) {
-      const absl::StatusOr<report::SweepPlan> had = formats::ParseSweepPlanLine(line);
-      if (!had.ok()) return absl::FailedPreconditionError(StrCat(path_, ": no sweep: ", MessageOf(had.status())));
-      if (!(*had == plan)) {
-        return absl::FailedPreconditionError(
-            StrCat(path_,
-                   ": holds a sweep of another plan (profile, hops, work, length, messages, seed or version); "
-                   "choose another --out, or repeat that one's options"));
-      }
-      first = false;
-      continue;
-    }
-    absl::StatusOr<report::SweepCell> cell = formats::ParseSweepCellLine(line);
-    if (cell.ok()) done_[cell->Key()] = *std::move(cell);
+  absl::StatusOr<KeptSweep> kept = ReadSweepFile(path_);
+  if (!kept.ok()) return absl::FailedPreconditionError(StrCat(MessageOf(kept.status())));
+  if (!(kept->plan == plan)) {
+    return absl::FailedPreconditionError(
+        StrCat(path_,
+               ": holds a sweep of another plan (profile, hops, work, length, messages, seed or version); "
+               "choose another --out, or repeat that one's options"));
   }
+  for (report::SweepCell& cell : kept->cells) done_[cell.Key()] = std::move(cell);
   return absl::OkStatus();
 }
 
@@ -105,7 +110,8 @@ absl::StatusOr<VirtualChain> ChainOf(const Sweep& sweep, const report::SweepCell
   chain.slots = cell.messages;
   chain.streams = static_cast<uint32_t>(cell.streams);
   chain.gated = cell.policy == "gated";
-  chain.seed = sweep.plan.seed;
+  chain.seed = cell.repeat == 1 ? sweep.plan.seed : Mix(sweep.plan.seed, static_cast<uint64_t>(cell.repeat));
+  if (cell.round_trip) chain.one_way = *cell.round_trip / 2;
   return chain;
 }
 
@@ -140,7 +146,37 @@ void Work(Sweep& sweep, const std::vector<size_t>& order, std::atomic<size_t>& n
   }
 }
 
+// Standard before exactly-once, so that what is compared stands together.
+auto SettingOf(const report::SweepCell& cell) {
+  return std::tuple(cell.round_trip.value_or(Duration{-1}), cell.repeat, cell.rate_per_second, cell.streams,
+                    cell.client, cell.arm != "std", cell.arm, cell.policy, cell.modack.value_or(Duration{-1}));
+}
+
 }  // namespace
+
+absl::StatusOr<KeptSweep> ReadSweep(const std::string& folder) {
+  absl::StatusOr<KeptSweep> kept = ReadSweepFile(StrCat(folder, "/", kSweepFile));
+  if (!kept.ok()) {
+    return absl::Status(kept.status().code(), StrCat(MessageOf(kept.status()), "; `hopgap sweep --out` writes one"));
+  }
+  std::sort(kept->cells.begin(), kept->cells.end(),
+            [](const auto& one, const auto& other) { return SettingOf(one) < SettingOf(other); });
+  return kept;
+}
+
+absl::StatusOr<report::SweepHere> HereOf(const report::Run& run, const std::string& name) {
+  const absl::StatusOr<Plan> plan = PlanOf(run, "", std::nullopt);
+  if (!plan.ok()) return plan.status();
+  const VirtualChain& first = plan->chains.front();
+  report::SweepHere here{.name = name,
+                         .rate_per_second = static_cast<double>(first.millihertz) / 1000,
+                         .streams = static_cast<int>(first.streams),
+                         .arms = {},
+                         .client = first.arm.model,
+                         .policy = first.gated ? "gated" : "eager"};
+  for (const VirtualChain& chain : plan->chains) here.arms.push_back(chain.arm.kind);
+  return here;
+}
 
 absl::StatusOr<std::string> RunSweep(Sweep& sweep) {
   Progressing shared;

@@ -13,6 +13,7 @@ namespace hopgap::cli {
 
 inline constexpr size_t kSweepCellsMax = 10'000;
 inline constexpr uint64_t kSweepCellMessagesMax = 1'000'000;
+inline constexpr int kSweepRepeatsMax = 100;
 inline constexpr char kSweepFile[] = "sweep.jsonl";
 
 struct Sweep {
@@ -30,5 +31,16 @@ struct Sweep {
 // the seed, a thread each. Returns why it ended early, or empty.
 // FailedPrecondition if the folder holds a sweep of another plan.
 absl::StatusOr<std::string> RunSweep(Sweep& sweep);
+
+// What `folder` holds of a sweep, its cells in the order of their settings.
+// NotFound or InvalidArgument, naming the file and what writes one.
+struct KeptSweep {
+  report::SweepPlan plan;
+  std::vector<report::SweepCell> cells;
+};
+absl::StatusOr<KeptSweep> ReadSweep(const std::string& folder);
+
+// Where `run` stands on a map. InvalidArgument if nothing tells.
+absl::StatusOr<report::SweepHere> HereOf(const report::Run& run, const std::string& name);
 
 }  // namespace hopgap::cli

@@ -40,6 +40,8 @@ std::string LoadJson(const std::vector<LoadTarget>& targets, uint64_t millihertz
                                    {"failed", target.failed},
                                    {"not_sent", target.not_sent},
                                    {"last_error", target.last_error.empty() ? Json(nullptr) : Json(target.last_error)},
+                                   {"users", target.users == 0 ? Json(nullptr) : Json(target.users)},
+                                   {"advice", target.advice.empty() ? Json(nullptr) : Json(target.advice)},
                                    {"late_ms", Lengths(target.late)},
                                    {"answer_ms", Lengths(target.answer)}});
   }

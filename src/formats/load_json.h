@@ -14,6 +14,8 @@ struct LoadTarget {
   std::string name;
   uint64_t sent = 0, answered = 0, failed = 0, not_sent = 0;
   std::string last_error;
+  uint32_t users = 0;  // at the end; 0: not bounded
+  std::string advice;  // what to ask for instead of slots that were not sent; or empty
   stats::Sample late, answer;
 };
 

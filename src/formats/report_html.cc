@@ -7,6 +7,7 @@
 #include "formats/page_json.h"
 #include "formats/page_template.h"
 #include "formats/summary_json.h"
+#include "formats/sweep_json.h"
 #include "report/text.h"
 
 namespace hopgap::formats {
@@ -70,7 +71,9 @@ void Put(std::string& page, std::string_view mark, std::string_view text) {
 
 }  // namespace
 
-std::string ReportHtml(const std::vector<HtmlRun>& runs, const std::optional<report::RunComparison>& comparison) {
+std::string ReportHtml(const std::vector<HtmlRun>& runs, const std::optional<report::RunComparison>& comparison,
+                       const std::optional<HtmlSweep>& sweep) {
+  HOPGAP_CHECK(!runs.empty() || sweep, "a page of nothing");
   std::string data = "{\"schema\":\"hopgap.report/1\",\"runs\":[", title, text;
   for (const HtmlRun& run : runs) {
     if (&run != &runs.front()) data += ",";
@@ -79,7 +82,15 @@ std::string ReportHtml(const std::vector<HtmlRun>& runs, const std::optional<rep
     text += StrCat(run.name, "\n", report::RenderText(run.summary, {}), "\n");
   }
   if (comparison) text = report::RenderComparison(*comparison) + "\n" + text;
-  data += StrCat("],\"comparison\":", comparison ? Dump(ComparisonToJson(*comparison)) : "null", "}");
+  data += StrCat("],\"comparison\":", comparison ? Dump(ComparisonToJson(*comparison)) : "null");
+  if (sweep) {
+    const report::SweepHere* here = sweep->here ? &*sweep->here : nullptr;
+    data += StrCat(",\"sweep\":{\"name\":", Dump(sweep->name), ",\"command_line\":", Dump(sweep->command_line),
+                   ",\"map\":", Dump(OrderedJson::parse(SweepJson(sweep->plan, sweep->cells, here))), "}");
+    if (runs.empty()) title = sweep->name;
+    text += report::RenderSweep(sweep->plan, sweep->cells, here);
+  }
+  data += "}";
   std::string page(PageTemplate());
   Put(page, kTitle, ForHtml(title));
   Put(page, kText, ForHtml(text));

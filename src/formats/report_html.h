@@ -8,6 +8,7 @@
 #include "report/compare.h"
 #include "report/page.h"
 #include "report/summary.h"
+#include "report/sweep.h"
 
 namespace hopgap::formats {
 
@@ -22,8 +23,19 @@ struct HtmlRun {
   std::optional<Machine> machine;  // unknown of foreign traces
 };
 
-// Beside it: two runs compared, drawn before everything else.
-std::string ReportHtml(const std::vector<HtmlRun>& runs, const std::optional<report::RunComparison>& comparison);
+// A sweep's map.
+struct HtmlSweep {
+  std::string name;  // for people: a folder's
+  report::SweepPlan plan;
+  std::vector<report::SweepCell> cells;
+  std::optional<report::SweepHere> here;
+  std::vector<std::string> command_line;  // what made it; empty: not known
+};
+
+// Beside the runs: two of them compared, drawn before everything else, and a map.
+// Requires: a run or a map.
+std::string ReportHtml(const std::vector<HtmlRun>& runs, const std::optional<report::RunComparison>& comparison,
+                       const std::optional<HtmlSweep>& sweep = std::nullopt);
 
 // The document of `hopgap compare --json`, schema hopgap.compare/1 (docs/json.md).
 std::string ComparisonJson(const report::RunComparison& comparison);

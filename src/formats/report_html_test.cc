@@ -80,6 +80,40 @@ TEST(ReportHtmlTest, ComparisonIsOneDocumentInBothPlaces) {
   EXPECT_EQ(data.at("comparison").at("differing")[0], "messages an arm: 31, 40");
 }
 
+TEST(ReportHtmlTest, AMapStandsAloneOrBesideARun) {
+  HtmlSweep sweep{.name = "map",
+                  .plan = {.version = "v", .profile = "cloud-replay", .profile_means_ms = {}},
+                  .cells = {},
+                  .here = {},
+                  .command_line = {"hopgap", "sweep"}};
+  for (const char* arm : {"std", "eos"}) {
+    report::SweepCell cell;
+    cell.rate_per_second = 5;
+    cell.streams = 4;
+    cell.arm = arm;
+    cell.client = "go";
+    cell.policy = "eager";
+    cell.p50 = stats::Estimate{
+        .value = cell.arm == "std" ? 30'000'000 : 90'000'000, .low = 29'000'000, .high = 99'000'000, .supported = true};
+    sweep.cells.push_back(cell);
+  }
+  const std::string alone = ReportHtml({}, std::nullopt, sweep);
+  EXPECT_THAT(alone, HasSubstr("<title>map · hopgap report</title>"));
+  EXPECT_THAT(alone, HasSubstr("MAP       what exactly-once adds"));  // for those without scripts
+  const json data = json::parse(DataIn(alone));
+  EXPECT_TRUE(data.at("runs").empty());
+  const json& cells = data.at("sweep").at("map").at("cells");
+  EXPECT_TRUE(cells[0].at("extra_per_hop_ms").is_null());
+  EXPECT_EQ(cells[1].at("extra_per_hop_ms"), 20);  // 60 ms over 3 hops
+  EXPECT_TRUE(data.at("sweep").at("map").at("here").is_null());
+
+  sweep.here = report::SweepHere{"run", 1, 4, {"std", "eos"}, "go", "eager"};
+  const json beside =
+      json::parse(DataIn(ReportHtml({HtmlOf(report::testing::DefaultRun(), "run")}, std::nullopt, sweep)));
+  EXPECT_EQ(beside.at("runs").size(), 1u);
+  EXPECT_EQ(beside.at("sweep").at("map").at("here").at("rate_per_second"), 1);
+}
+
 TEST(ReportHtmlTest, ThresholdsAreInTheSummary) {
   report::Run run = report::testing::DefaultRun();
   run.configuration.thresholds = {"std.until_handled.p50<1s", "ratio(eos,std).until_handled.p50<1.0"};

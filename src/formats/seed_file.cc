@@ -33,7 +33,7 @@ std::unique_ptr<google::protobuf::Message> NewResource(Kind kind) {
   return std::make_unique<google::pubsub::v1::Subscription>();
 }
 
-class Reader {
+class SeedReader {
  public:
   absl::StatusOr<Seed> Read(const YAML::Node& root) {
     if (absl::Status status = ReadRoot(root); !status.ok()) return status;
@@ -54,7 +54,7 @@ class Reader {
   Seed seed_;
 };
 
-absl::Status Reader::ReadRoot(const YAML::Node& root) {
+absl::Status SeedReader::ReadRoot(const YAML::Node& root) {
   if (absl::Status status = values_.CheckMap(root, "", 1); !status.ok()) return status;
   for (const auto& pair : root) {
     const int line = SeedValues::LineOf(pair.first);
@@ -72,7 +72,7 @@ absl::Status Reader::ReadRoot(const YAML::Node& root) {
   return absl::OkStatus();
 }
 
-absl::Status Reader::ReadProject(const YAML::Node& node, const std::string& entry, int line) {
+absl::Status SeedReader::ReadProject(const YAML::Node& node, const std::string& entry, int line) {
   if (node.IsNull()) return absl::OkStatus();
   if (absl::Status status = values_.CheckMap(node, entry, line); !status.ok()) return status;
   for (const auto& pair : node) {
@@ -89,7 +89,7 @@ absl::Status Reader::ReadProject(const YAML::Node& node, const std::string& entr
   return absl::OkStatus();
 }
 
-absl::Status Reader::ReadResources(Kind kind, const YAML::Node& node, const std::string& entry, int line) {
+absl::Status SeedReader::ReadResources(Kind kind, const YAML::Node& node, const std::string& entry, int line) {
   if (node.IsNull()) return absl::OkStatus();
   if (absl::Status status = values_.CheckMap(node, entry, line); !status.ok()) return status;
   const char* collection = kind == Kind::kTopic ? "topics" : "subscriptions";
@@ -104,7 +104,7 @@ absl::Status Reader::ReadResources(Kind kind, const YAML::Node& node, const std:
   return absl::OkStatus();
 }
 
-absl::Status Reader::ReadResource(const YAML::Node& node, SeedResource resource) {
+absl::Status SeedReader::ReadResource(const YAML::Node& node, SeedResource resource) {
   if (!node.IsNull()) {
     if (absl::Status status = values_.CheckMap(node, resource.entry, resource.line); !status.ok()) return status;
     for (const auto& pair : node) {
@@ -121,7 +121,7 @@ absl::Status Reader::ReadResource(const YAML::Node& node, SeedResource resource)
   return absl::OkStatus();
 }
 
-absl::Status Reader::ReadField(const std::string& key, const YAML::Node& node, int line, SeedResource& resource) {
+absl::Status SeedReader::ReadField(const std::string& key, const YAML::Node& node, int line, SeedResource& resource) {
   const std::unique_ptr<google::protobuf::Message> value = NewResource(resource.kind);
   const google::protobuf::FieldDescriptor* field = SeedValues::FieldNamed(*value->GetDescriptor(), key);
   if (field == nullptr) {
@@ -143,7 +143,7 @@ absl::Status Reader::ReadField(const std::string& key, const YAML::Node& node, i
   return absl::OkStatus();
 }
 
-absl::Status Reader::ReadMessages(const YAML::Node& node, const SeedResource& topic, int line) {
+absl::Status SeedReader::ReadMessages(const YAML::Node& node, const SeedResource& topic, int line) {
   if (!node.IsSequence()) return SeedValues::Error(line, topic.entry + ".messages", "must be a list");
   for (size_t i = 0; i < node.size(); ++i) {
     SeedMessage message;
@@ -155,7 +155,7 @@ absl::Status Reader::ReadMessages(const YAML::Node& node, const SeedResource& to
   return absl::OkStatus();
 }
 
-absl::Status Reader::ReadMessage(const YAML::Node& node, SeedMessage message) {
+absl::Status SeedReader::ReadMessage(const YAML::Node& node, SeedMessage message) {
   google::pubsub::v1::PubsubMessage value;
   if (absl::Status status = values_.CheckMap(node, message.entry, message.line); !status.ok()) return status;
   bool has_data = false;
@@ -237,7 +237,7 @@ absl::StatusOr<Seed> ParseSeed(std::string_view text) {
   }
   try {
     if (!IsOneDocument(std::string(text))) return SeedValues::Error(1, "", "a seed is one YAML document");
-    return Reader().Read(YAML::Load(std::string(text)));
+    return SeedReader().Read(YAML::Load(std::string(text)));
   } catch (const YAML::Exception& error) {
     return SeedValues::Error(error.mark.line + 1, "", Utf8(error.msg));
   }

@@ -58,6 +58,8 @@ Json SettingJson(const report::SweepCell& cell) {
           {"client", cell.client},
           {"policy", cell.policy},
           {"modack_ns", cell.modack ? Json(cell.modack->count()) : Json(nullptr)},
+          {"round_trip_ns", cell.round_trip ? Json(cell.round_trip->count()) : Json(nullptr)},
+          {"repeat", cell.repeat},
           {"messages", cell.messages},
           {"handled", cell.handled},
           {"messages_per_response", cell.messages_per_response},
@@ -100,6 +102,10 @@ absl::StatusOr<report::SweepCell> ParseSweepCellLine(std::string_view line) {
     json.at("client").get_to(cell.client);
     json.at("policy").get_to(cell.policy);
     if (const Json& modack = json.at("modack_ns"); !modack.is_null()) cell.modack = Duration{modack.get<int64_t>()};
+    if (const Json& round_trip = json.at("round_trip_ns"); !round_trip.is_null()) {
+      cell.round_trip = Duration{round_trip.get<int64_t>()};
+    }
+    json.at("repeat").get_to(cell.repeat);
     json.at("messages").get_to(cell.messages);
     json.at("handled").get_to(cell.handled);
     json.at("messages_per_response").get_to(cell.messages_per_response);
@@ -113,8 +119,16 @@ absl::StatusOr<report::SweepCell> ParseSweepCellLine(std::string_view line) {
   }
 }
 
-std::string SweepJson(const report::SweepPlan& plan, std::span<const report::SweepCell> cells) {
+std::string SweepJson(const report::SweepPlan& plan, std::span<const report::SweepCell> cells,
+                      const report::SweepHere* here) {
   Json root = PlanJson(plan);
+  root["answer"] = report::SweepAnswer(plan, cells);
+  root["here"] = nullptr;
+  if (here != nullptr) {
+    root["here"] = {{"name", here->name},       {"rate_per_second", here->rate_per_second},
+                    {"streams", here->streams}, {"arms", here->arms},
+                    {"client", here->client},   {"policy", here->policy}};
+  }
   root["cells"] = Json::array();
   for (const report::SweepCell& cell : cells) {
     Json json = SettingJson(cell);
@@ -126,6 +140,13 @@ std::string SweepJson(const report::SweepPlan& plan, std::span<const report::Swe
     json["p50_low_ms"] = FiniteMsOrNull(shown && cell.p50 ? cell.p50->low : std::nullopt);
     json["p50_high_ms"] = FiniteMsOrNull(shown && cell.p50 ? cell.p50->high : std::nullopt);
     json["p95_ms"] = FiniteMsOrNull(value(cell.p95));
+    const std::optional<report::SweepExtra> extra = report::ExtraPerHop(plan, cells, cell);
+    const auto ms = [](const std::optional<double>& nanoseconds) {
+      return nanoseconds ? Json(*nanoseconds / 1e6) : Json(nullptr);
+    };
+    json["extra_per_hop_ms"] = extra ? ms(extra->value) : Json(nullptr);
+    json["extra_per_hop_low_ms"] = extra ? ms(extra->low) : Json(nullptr);
+    json["extra_per_hop_high_ms"] = extra ? ms(extra->high) : Json(nullptr);
     root["cells"].push_back(std::move(json));
   }
   return root.dump(2) + "\n";

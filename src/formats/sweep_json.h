@@ -12,7 +12,8 @@ namespace hopgap::formats {
 
 // The document of `sweep --json`, schema hopgap.sweep/1: the plan and the cells.
 // null: there is no such number (a saturated cell has no latency).
-std::string SweepJson(const report::SweepPlan& plan, std::span<const report::SweepCell> cells);
+std::string SweepJson(const report::SweepPlan& plan, std::span<const report::SweepCell> cells,
+                      const report::SweepHere* here = nullptr);
 
 // What is kept while a sweep runs, a line each, so that a killed one can go on:
 // the plan, then every cell that is done. Lines end with a newline.

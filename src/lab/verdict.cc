@@ -82,6 +82,15 @@ void AppendSendLateness(const Ledger& ledger, size_t arm, uint64_t sent, uint64_
   }
 }
 
+void AppendRecentHandled(const Ledger& ledger, size_t arm, uint64_t sent, uint64_t slots_max, size_t most,
+                         std::vector<int64_t>& out) {
+  const size_t full = out.size() + most;
+  for (uint64_t slot = sent; slot > sent - std::min(sent, slots_max) && out.size() < full; --slot) {
+    const LedgerRow& last = ledger.At(arm, slot - 1, ledger.hops());
+    if (last.handler_return != kNever) out.push_back((last.handler_return - ledger.At(arm, slot - 1, 1).due).count());
+  }
+}
+
 ArmOutcome Judge(const Outcome& outcome, size_t arm) {
   const ArmCounts& counts = outcome.arms[arm].counts;
   ArmOutcome result{.planned = outcome.options.slots,

@@ -65,5 +65,9 @@ ArmOutcome Judge(const Outcome& outcome, size_t arm);
 // Appends the send lateness of the arm's first `sent` slots (the last
 // `slots_max` of them), by the ledger, in order of slots.
 void AppendSendLateness(const Ledger& ledger, size_t arm, uint64_t sent, uint64_t slots_max, std::vector<int64_t>& out);
+// Appends until handled of the latest slots that the last hop has handled, `most`
+// of them, among the last `slots_max` of the `sent` ones.
+void AppendRecentHandled(const Ledger& ledger, size_t arm, uint64_t sent, uint64_t slots_max, size_t most,
+                         std::vector<int64_t>& out);
 
 }  // namespace hopgap::lab

@@ -18,6 +18,7 @@ Load::Load(Options options)
       rows_(options_.targets.size(), std::vector<Row>(options_.slots)),
       figures_(options_.targets.size()) {
   for (size_t target = 0; target < options_.targets.size(); ++target) {
+    if (options_.users) users_.emplace_back(*options_.users);
     const size_t group = options_.targets[target].group;
     if (groups_.size() <= group) groups_.resize(group + 1);
     groups_[group].push_back(target);
@@ -34,8 +35,8 @@ void Load::Start(Instant first) {
     scheduled_left_ = options_.slots * groups_.size();
     // A connection each before the first slot: opening one takes longer than a request.
     for (size_t target = 0; target < options_.targets.size(); ++target) {
-      ++threads_of_[target];
-      threads_.emplace_back([this, target] { Work(target); });
+      const size_t count = options_.users ? options_.users->at_first : 1;
+      for (size_t i = 0; i < count; ++i) AddThread(target, true);
     }
   }
   for (size_t group = 0; group < groups_.size(); ++group) Aim(group, 0);
@@ -44,6 +45,39 @@ void Load::Start(Instant first) {
 void Load::Aim(size_t group, uint64_t slot) {
   const Duration offset = options_.targets[groups_[group].front()].offset;
   timer_.Set(first_ + offset + schedule_.DueAfter(slot), [this, group, slot] { Enqueue(group, slot); });
+}
+
+// Under the lock.
+void Load::AddThread(size_t target, bool is_made) {
+  ++threads_of_[target];
+  threads_.emplace_back([this, target, is_made] {
+    if (!is_made) {
+      std::lock_guard lock(mu_);
+      users_[target].Made();
+    }
+    Work(target);
+  });
+}
+
+// Under the lock: to whoever is free, or into the queue, or not at all.
+void Load::Give(size_t target, uint64_t slot) {
+  Row& row = rows_[target][slot];
+  const auto drop = [&](const char* why) {
+    row.error = why;
+    ++figures_[target].dropped;
+  };
+  if (!users_.empty()) {
+    row.iteration = users_[target].Begin(slot);
+    if (!row.iteration) drop("not sent: every user is busy");
+    if (users_[target].MakesAnother()) AddThread(target, false);
+    if (!row.iteration) return;
+  } else if (queues_[target].size() >= kQueuedMax) {
+    return drop("not sent: too many requests wait already");
+  } else if (idle_[target] == 0 && threads_of_[target] < kConnectionsMax) {
+    AddThread(target, true);
+  }
+  queues_[target].push_back({target, slot});
+  ++under_way_;
 }
 
 // On the timer's thread: hands the slot to the connections.
@@ -60,17 +94,7 @@ void Load::Enqueue(size_t group, uint64_t slot) {
       const size_t target = targets[(i + slot) % targets.size()];
       Row& row = rows_[target][slot];
       row.due = first_ + options_.targets[target].offset + schedule_.DueAfter(slot);
-      if (queues_[target].size() >= kQueuedMax) {
-        row.error = "not sent: too many requests wait already";
-        ++figures_[target].dropped;
-        continue;
-      }
-      queues_[target].push_back({target, slot});
-      ++under_way_;
-      if (idle_[target] == 0 && threads_of_[target] < kConnectionsMax) {
-        ++threads_of_[target];
-        threads_.emplace_back([this, target] { Work(target); });
-      }
+      Give(target, slot);
     }
   }
   work_.notify_all();
@@ -119,6 +143,7 @@ void Load::Perform(remote::HttpClient& client, const Job& job) {
   Row& row = rows_[job.target][job.slot];
   Figures& figures = figures_[job.target];
   --under_way_;
+  if (!users_.empty()) users_[job.target].Ended();
   row.answered = answered;
   row.status = response.ok() ? response->status : 0;
   if (response.ok() && row.status / 100 == 2) {
@@ -150,7 +175,12 @@ void Load::Stop() {
 
 Load::Figures Load::figures(size_t target) const {
   std::lock_guard lock(mu_);
-  return figures_[target];
+  Figures figures = figures_[target];
+  if (!users_.empty()) {
+    figures.users = users_[target].users();
+    figures.advice = users_[target].Advice(schedule_);
+  }
+  return figures;
 }
 
 std::vector<int64_t> Load::Lateness(size_t target, uint64_t slots_max) const {

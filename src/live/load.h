@@ -9,12 +9,14 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <thread>
 #include <vector>
 
 #include "base/time.h"
 #include "lab/schedule.h"
+#include "lab/users.h"
 #include "loop/timer.h"
 #include "remote/http_client.h"
 
@@ -22,7 +24,8 @@ namespace hopgap::live {
 
 // The open-loop generator over HTTP: each slot of the schedule is a `POST` to
 // every URL, in an order that rotates, at its instant whatever became of the
-// earlier ones. Latencies run from the slot's due instant.
+// earlier ones. Latencies run from the slot's due instant. With `users` the
+// requests under way are bounded, and a slot that finds none free is not sent.
 //
 // Start(), Stop() and the destructor are for one thread; the rest is thread-safe.
 class Load {
@@ -30,6 +33,7 @@ class Load {
   // Requests waiting for a connection; a slot beyond it is not sent, and counted.
   static constexpr size_t kQueuedMax = 100'000;
   static constexpr size_t kConnectionsMax = 64;  // per URL
+  static constexpr uint32_t kUsersMax = 1'000;   // per URL
 
   struct Target {
     std::string name;
@@ -42,6 +46,7 @@ class Load {
     Instant due = kNever, sent = kNever, answered = kNever;
     int status = 0;  // of HTTP; 0: no answer
     std::string error;
+    std::optional<uint64_t> iteration;  // with users: its number among those that were sent
   };
   struct Options {
     std::vector<Target> targets;
@@ -49,12 +54,16 @@ class Load {
     uint64_t slots = 31;
     ClockAnchor anchor;
     Duration timeout{std::chrono::seconds{30}};
+    std::optional<lab::Users::Options> users;  // of each target, at most kUsersMax
     // The W3C trace context a message starts in; none: the API begins a trace.
     std::function<std::string(size_t target, uint64_t slot)> traceparent;
   };
   struct Figures {
     uint64_t sent = 0, answered = 0, failed = 0, dropped = 0;
     std::string last_error;
+    // With users: how many there are, and what to ask for instead, or empty.
+    uint32_t users = 0;
+    std::string advice;
   };
 
   explicit Load(Options options);
@@ -81,6 +90,8 @@ class Load {
   };
   void Aim(size_t group, uint64_t slot);
   void Enqueue(size_t group, uint64_t slot);
+  void Give(size_t target, uint64_t slot);
+  void AddThread(size_t target, bool is_made);
   void Work(size_t target);
   void Perform(remote::HttpClient& client, const Job& job);
 
@@ -95,6 +106,7 @@ class Load {
   // Guarded by mu_.
   std::vector<std::deque<Job>> queues_;  // by target
   std::vector<size_t> idle_, threads_of_;
+  std::vector<lab::Users> users_;  // by target; none: unbounded
   std::vector<std::vector<Row>> rows_;
   std::vector<Figures> figures_;
   uint64_t scheduled_left_ = 0, under_way_ = 0;

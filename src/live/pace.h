@@ -14,6 +14,7 @@ inline constexpr Duration kBeforeFirstSlot{std::chrono::milliseconds{500}};
 inline constexpr Duration kPoll{std::chrono::milliseconds{50}};
 inline constexpr Duration kReport{std::chrono::seconds{1}};
 inline constexpr uint64_t kLatenessMax = 50'000;  // slots looked at for a progress line
+inline constexpr size_t kRecentMax = 200;         // messages an arm in its rolling quantiles
 
 // "12.3 s"
 inline std::string Seconds(Duration length) {

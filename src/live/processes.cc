@@ -317,7 +317,7 @@ Progress ProcessRun::ReadProgress() const {
     const auto group = static_cast<size_t>(lab.arms[arm].group);
     const auto found = ended.find(ShortId(lab::SubscriptionName(lab, lab.arms[arm], lab.hops)));
     progress.groups[group].arms.push_back(
-        {lab.arms[arm].name, load_->figures(arm).sent, found == ended.end() ? 0 : found->second, 0});
+        {lab.arms[arm].name, load_->figures(arm).sent, found == ended.end() ? 0 : found->second, 0, 0, {}, {}});
     const std::vector<int64_t> more = load_->Lateness(arm, kLatenessMax);
     lateness[group].insert(lateness[group].end(), more.begin(), more.end());
   }

@@ -14,6 +14,7 @@
 #include "loop/timer.h"
 #include "remote/remote.h"
 #include "server/grpc_server.h"
+#include "stats/sample.h"
 #include "store/memory_journal.h"
 #include "trace/collector.h"
 
@@ -161,21 +162,28 @@ void Session::LookAtTarget() {
 // Counts are read on the strand; sorting the latenesses happens here, off it.
 Progress Session::ReadProgress() {
   Progress progress;
-  std::vector<std::vector<int64_t>> lateness;
+  std::vector<std::vector<int64_t>> lateness, recent;
   progress.elapsed = std::max(Duration{0}, SteadyNow() - result_.outcome.first);
   driver_->Run([&](Instant, lab::Commands&) {
     const lab::Options& options = lab_->options();
     lateness.resize(options.groups.size());
+    recent.resize(options.arms.size());
     for (const lab::Group& group : options.groups)
       progress.groups.push_back({group.name, {}, options.slots, Duration{0}});
     for (size_t arm = 0; arm < options.arms.size(); ++arm) {
       const auto group = static_cast<size_t>(options.arms[arm].group);
       const lab::ArmCounts& counts = lab_->counts(arm);
-      progress.groups[group].arms.push_back({options.arms[arm].name, counts.sent, counts.completed, counts.duplicates});
+      progress.groups[group].arms.push_back(
+          {options.arms[arm].name, counts.sent, counts.completed, counts.duplicates, 0, {}, {}});
+      lab::AppendRecentHandled(lab_->ledger(), arm, counts.sent, kLatenessMax, kRecentMax, recent[arm]);
       lab::AppendSendLateness(lab_->ledger(), arm, counts.sent, kLatenessMax, lateness[group]);
     }
   });
   for (size_t group = 0; group < lateness.size(); ++group) progress.groups[group].SetLate(std::move(lateness[group]));
+  size_t arm = 0;  // arms stand in order of their groups
+  for (GroupProgress& group : progress.groups) {
+    for (GroupProgress::Arm& one : group.arms) one.SetRecent(std::move(recent[arm++]));
+  }
   return progress;
 }
 
@@ -287,6 +295,14 @@ void GroupProgress::SetLate(std::vector<int64_t> lateness) {
   const auto p99 = lateness.begin() + static_cast<ptrdiff_t>((lateness.size() - 1) * 99 / 100);
   std::nth_element(lateness.begin(), p99, lateness.end());
   late_p99 = Duration{*p99};
+}
+
+void GroupProgress::Arm::SetRecent(std::vector<int64_t> handled) {
+  const stats::Sample sample(std::move(handled));
+  recent_n = sample.n();
+  if (sample.empty()) return;
+  recent_p50 = Duration{sample.Quantile(stats::kP50)};
+  recent_p99 = Duration{sample.Quantile(stats::kP99)};
 }
 
 absl::StatusOr<Result> Run(Options options) {

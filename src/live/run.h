@@ -26,6 +26,11 @@ struct GroupProgress {
   struct Arm {
     std::string name;
     uint64_t sent = 0, done = 0, twice = 0;
+    // Until handled of the latest messages; of none where nothing is known before the end.
+    uint64_t recent_n = 0;
+    Duration recent_p50{0}, recent_p99{0};
+
+    void SetRecent(std::vector<int64_t> handled);
   };
   std::vector<Arm> arms;
   uint64_t planned = 0;  // per arm

@@ -3,15 +3,19 @@
 #include <absl/strings/str_format.h>
 
 #include <algorithm>
+#include <map>
 #include <utility>
 
 #include "base/text.h"
 #include "report/layout.h"
+#include "report/text.h"
+#include "stats/quantile_difference.h"
 
 namespace hopgap::report {
 namespace {
 
 constexpr std::string_view kStandardKind = "std";
+constexpr std::string_view kNoPolicy = "-";
 
 std::string RateText(double rate) { return absl::StrFormat("%.6g", rate); }
 
@@ -40,18 +44,78 @@ std::string TailText(const SweepCell& cell) {
 const SweepCell* StandardOf(std::span<const SweepCell> cells, const SweepCell& cell) {
   for (const SweepCell& other : cells) {
     if (other.arm == kStandardKind && other.rate_per_second == cell.rate_per_second && other.streams == cell.streams &&
-        other.client == cell.client) {
+        other.client == cell.client && other.round_trip == cell.round_trip && other.repeat == cell.repeat) {
       return &other;
     }
   }
   return nullptr;
 }
 
+// What it adds a hop, in ms, or what it served instead.
 std::string ExtraText(const SweepPlan& plan, std::span<const SweepCell> cells, const SweepCell& cell) {
-  if (cell.saturated_at) return SaturatedText(*cell.saturated_at);
-  const SweepCell* standard = StandardOf(cells, cell);
-  if (standard == nullptr || standard->saturated_at || !standard->p50 || !cell.p50) return "no standard cell";
-  return StrCat(SignedMillis(static_cast<double>(cell.p50->value - standard->p50->value) / plan.hops), " ms a hop");
+  if (cell.saturated_at) return absl::StrFormat("sat %.3g/s", *cell.saturated_at);
+  const std::optional<SweepExtra> extra = ExtraPerHop(plan, cells, cell);
+  return extra ? SignedMillis(extra->value) : std::string("no std");
+}
+
+std::string MapRowName(const SweepCell& cell) {
+  return PadLeft(RateText(cell.rate_per_second), 7) + PadLeft(std::to_string(cell.streams), 4) + " " +
+         PadRight(cell.arm, 12) + PadRight(cell.client, 10) + PadRight(cell.policy, 6);
+}
+
+std::string MapColumnName(const SweepCell& cell) {
+  return cell.modack ? absl::StrFormat("%g ms", ToMillis(*cell.modack)) : std::string("profile's");
+}
+
+// A row a setting, a column a modack; an arm without lease confirmations has one figure, in the first.
+std::string RenderMap(const SweepPlan& plan, std::span<const SweepCell> cells) {
+  constexpr size_t kFigureWidth = 12;
+  std::vector<std::string> columns;
+  for (const SweepCell& cell : cells) {
+    if (cell.policy == kNoPolicy) continue;
+    const std::string name = MapColumnName(cell);
+    if (std::find(columns.begin(), columns.end(), name) == columns.end()) columns.push_back(name);
+  }
+  std::string out = " rate/s str arm         client    policy";
+  for (const std::string& name : columns) out += PadLeft(name, kFigureWidth);
+  std::vector<std::string> rows;  // in order of first mention
+  std::map<std::string, std::vector<std::string>> figures;
+  for (const SweepCell& cell : cells) {
+    if (cell.arm == kStandardKind) continue;
+    const std::string row = MapRowName(cell);
+    auto [found, added] = figures.try_emplace(row, std::max<size_t>(columns.size(), 1), "");
+    if (added) rows.push_back(row);
+    const auto at = std::find(columns.begin(), columns.end(), MapColumnName(cell));
+    const bool own = cell.policy != kNoPolicy && at != columns.end();
+    found->second[own ? static_cast<size_t>(at - columns.begin()) : 0] = ExtraText(plan, cells, cell);
+  }
+  for (const std::string& row : rows) {
+    out += "\n" + row;
+    for (const std::string& figure : figures[row]) out += PadLeft(figure, kFigureWidth);
+    while (out.back() == ' ') out.pop_back();
+  }
+  return out + "\n";
+}
+
+// "round trip 40 ms, repeat 2:" where a sweep has several; before the first cell of each.
+std::string Heading(std::span<const SweepCell> cells, const SweepCell& cell) {
+  const auto differs = [](const SweepCell& one, const SweepCell& other) {
+    return one.round_trip != other.round_trip || one.repeat != other.repeat;
+  };
+  const bool several = std::any_of(cells.begin(), cells.end(),
+                                   [](const SweepCell& one) { return one.round_trip.has_value() || one.repeat != 1; });
+  if (!several || (&cell != cells.data() && !differs(*(&cell - 1), cell))) return "";
+  return StrCat(cell.round_trip ? StrCat("round trip ", Length(*cell.round_trip), ", ") : "", "repeat ", cell.repeat,
+                ":\n");
+}
+
+std::string HereText(const SweepHere& here) {
+  std::string arms;
+  for (const std::string& arm : here.arms) arms += StrCat(arms.empty() ? "" : ", ", arm);
+  return Wrap(StrCat(here.name, " is at ", RateText(here.rate_per_second), "/s, ",
+                     Counted(static_cast<uint64_t>(here.streams), "stream"), ": ", arms, " (", here.client, ", ",
+                     here.policy, ")"),
+              kWidthMin, "\nHERE      ", "          ");
 }
 
 std::string CsvMs(const std::optional<int64_t>& nanoseconds) {
@@ -64,7 +128,9 @@ std::string CsvMs(const std::optional<int64_t>& nanoseconds) {
 
 std::string SweepCell::Key() const {
   return StrCat("rate=", RateText(rate_per_second), " streams=", streams, " arm=", arm, " client=", client,
-                " policy=", policy, modack ? StrCat(" modack_ns=", modack->count()) : "");
+                " policy=", policy, modack ? StrCat(" modack_ns=", modack->count()) : "",
+                round_trip ? StrCat(" round_trip_ns=", round_trip->count()) : "",
+                repeat == 1 ? "" : StrCat(" repeat=", repeat));
 }
 
 void FillCell(const ArmRun& arm, Duration work, SweepCell& cell) {
@@ -79,13 +145,63 @@ void FillCell(const ArmRun& arm, Duration work, SweepCell& cell) {
       arm.responses == 0 ? 1 : static_cast<double>(arm.messages_received) / static_cast<double>(arm.responses);
 }
 
-std::string RenderSweep(const SweepPlan& plan, std::span<const SweepCell> cells) {
+std::optional<SweepExtra> ExtraPerHop(const SweepPlan& plan, std::span<const SweepCell> cells, const SweepCell& cell) {
+  if (cell.arm == kStandardKind || cell.saturated_at || !cell.p50) return std::nullopt;
+  const SweepCell* standard = StandardOf(cells, cell);
+  if (standard == nullptr || standard->saturated_at || !standard->p50) return std::nullopt;
+  const auto difference = stats::CompareEstimates(*cell.p50, *standard->p50, stats::kP50);
+  if (!difference || stats::IsInfinite(difference->value)) return std::nullopt;
+  const auto per_hop = [&](const std::optional<int64_t>& nanoseconds) {
+    return nanoseconds && !stats::IsInfinite(*nanoseconds)
+               ? std::optional(static_cast<double>(*nanoseconds) / plan.hops)
+               : std::nullopt;
+  };
+  return SweepExtra{
+      .value = *per_hop(difference->value), .low = per_hop(difference->low), .high = per_hop(difference->high)};
+}
+
+std::vector<std::string> SweepAnswer(const SweepPlan& plan, std::span<const SweepCell> cells) {
+  std::optional<double> least, most;
+  const SweepCell* worst = nullptr;
+  uint64_t compared = 0, eos = 0, saturated = 0;
+  for (const SweepCell& cell : cells) {
+    if (cell.arm == kStandardKind) continue;
+    ++eos;
+    saturated += cell.saturated_at ? 1 : 0;
+    const std::optional<SweepExtra> extra = ExtraPerHop(plan, cells, cell);
+    if (!extra) continue;
+    ++compared;
+    least = std::min(least.value_or(extra->value), extra->value);
+    if (most && extra->value <= *most) continue;
+    most = extra->value;
+    worst = &cell;
+  }
+  std::vector<std::string> out;
+  if (worst != nullptr) {
+    out.push_back(StrCat("Exactly-once adds ", Length(*least), " to ", Length(*most), " a hop at the median, over ",
+                         Counted(compared, "setting"), " that can be compared with standard; most at ",
+                         RateText(worst->rate_per_second), "/s with ",
+                         Counted(static_cast<uint64_t>(worst->streams), "stream"), " (", worst->arm, ", ",
+                         worst->client, ", ", worst->policy, ")."));
+  }
+  if (eos > 0) {
+    out.push_back(saturated == 0
+                      ? StrCat("None of the ", Counted(eos, "exactly-once setting"), " is saturated.")
+                      : StrCat(saturated, " of ", Counted(eos, "exactly-once setting"), saturated == 1 ? " is" : " are",
+                               " saturated: messages come faster than the chain can take them, and wait for ever."));
+  }
+  if (out.empty()) out.push_back(StrCat(Counted(cells.size(), "setting"), ", and no exactly-once one among them."));
+  return out;
+}
+
+std::string RenderSweep(const SweepPlan& plan, std::span<const SweepCell> cells, const SweepHere* here) {
   std::string out = absl::StrFormat(
       "SWEEP     simulated (virtual time): profile %s, %d hops, seed %d\n"
       "          until handled, %s of work taken off; p50 [95 %% interval] and p95, ms\n",
       plan.profile, plan.hops, plan.seed, Length(plan.work * plan.hops));
   out += " rate/s str arm         client  policy modack      n p50                     p95\n";
   for (const SweepCell& cell : cells) {
+    out += Heading(cells, cell);
     out += PadLeft(RateText(cell.rate_per_second), 7) + PadLeft(std::to_string(cell.streams), 4) + " " +
            PadRight(cell.arm, 12) + PadRight(cell.client, 8) + PadRight(cell.policy, 6) + PadLeft(ModackText(cell), 7) +
            PadLeft(std::to_string(cell.messages), 7) + " " + PadRight(MedianText(cell), 20) +
@@ -93,33 +209,38 @@ std::string RenderSweep(const SweepPlan& plan, std::span<const SweepCell> cells)
     while (out.back() == ' ') out.pop_back();
     out += "\n";
   }
-  out += "\nMAP       what exactly-once adds a hop: difference of the medians to std at the same setting\n";
-  for (const SweepCell& cell : cells) {
-    if (cell.arm == kStandardKind) continue;
-    out += absl::StrFormat("%8s/s, %2d streams, %-12s %-8s %-6s ", RateText(cell.rate_per_second), cell.streams,
-                           cell.arm, cell.client, cell.policy);
-    if (cell.modack) out += absl::StrFormat("modack %g ms: ", ToMillis(*cell.modack));
-    out += ExtraText(plan, cells, cell) + "\n";
+  out +=
+      "\nMAP       what an arm adds a hop, ms, by modack: difference of the medians to std\n"
+      "          at the same setting; sat: saturated, and what it served\n";
+  for (size_t from = 0, to = 0; from < cells.size(); from = to) {
+    while (to < cells.size() && (to == from || Heading(cells, cells[to]).empty())) ++to;
+    out += Heading(cells, cells[from]) + RenderMap(plan, cells.subspan(from, to - from));
   }
+  std::string answer;
+  for (const std::string& sentence : SweepAnswer(plan, cells)) answer += StrCat(answer.empty() ? "" : " ", sentence);
+  out += Wrap(answer, kWidthMin, "\nANSWER    ", "          ");
+  if (here != nullptr) out += HereText(*here);
   return out;
 }
 
 std::string SweepCsv(std::span<const SweepCell> cells) {
   std::string out =
-      "rate_per_second,streams,arm,client,policy,modack_ms,messages,handled,p50_ms,p50_low_ms,p50_high_ms,p95_ms,"
+      "rate_per_second,streams,arm,client,policy,modack_ms,round_trip_ms,repeat,messages,handled,p50_ms,p50_low_ms,p50_"
+      "high_ms,p95_ms,"
       "saturated_at_per_second,messages_per_response\n";
   for (const SweepCell& cell : cells) {
     const bool shown = !cell.saturated_at;
     const auto value = [&](const std::optional<stats::Estimate>& estimate) {
       return shown && estimate && estimate->supported ? std::optional(estimate->value) : std::nullopt;
     };
-    out +=
-        StrCat(RateText(cell.rate_per_second), ",", cell.streams, ",", cell.arm, ",", cell.client, ",", cell.policy,
-               ",", CsvMs(cell.modack ? std::optional(cell.modack->count()) : std::nullopt), ",", cell.messages, ",",
-               cell.handled, ",", CsvMs(value(cell.p50)), ",", CsvMs(shown && cell.p50 ? cell.p50->low : std::nullopt),
-               ",", CsvMs(shown && cell.p50 ? cell.p50->high : std::nullopt), ",", CsvMs(value(cell.p95)), ",",
-               cell.saturated_at ? absl::StrFormat("%.4g", *cell.saturated_at) : "", ",",
-               absl::StrFormat("%.4f", cell.messages_per_response), "\n");
+    out += StrCat(RateText(cell.rate_per_second), ",", cell.streams, ",", cell.arm, ",", cell.client, ",", cell.policy,
+                  ",", CsvMs(cell.modack ? std::optional(cell.modack->count()) : std::nullopt), ",",
+                  CsvMs(cell.round_trip ? std::optional(cell.round_trip->count()) : std::nullopt), ",", cell.repeat,
+                  ",", cell.messages, ",", cell.handled, ",", CsvMs(value(cell.p50)), ",",
+                  CsvMs(shown && cell.p50 ? cell.p50->low : std::nullopt), ",",
+                  CsvMs(shown && cell.p50 ? cell.p50->high : std::nullopt), ",", CsvMs(value(cell.p95)), ",",
+                  cell.saturated_at ? absl::StrFormat("%.4g", *cell.saturated_at) : "", ",",
+                  absl::StrFormat("%.4f", cell.messages_per_response), "\n");
   }
   return out;
 }

@@ -31,6 +31,9 @@ struct SweepCell {
   std::string arm, client, policy;  // "eos", "go", "eager"; a standard arm knows no policy: "-"
   // The exactly-once modack's added delay, always the same; unset: the profile's.
   std::optional<Duration> modack;
+  // What the modelled network takes there and back; unset: what sim models.
+  std::optional<Duration> round_trip;
+  int repeat = 1;  // each draws its delays anew
   uint64_t messages = 0, handled = 0;
   std::optional<stats::Estimate> p50, p95;
   std::optional<double> saturated_at;  // then the latencies say nothing, and are not printed
@@ -42,12 +45,28 @@ struct SweepCell {
 // `arm` as it came out. `work`: of the whole chain.
 void FillCell(const ArmRun& arm, Duration work, SweepCell& cell);
 
-// The table in order of settings, and below it what exactly-once adds a hop:
-// the difference of medians to the standard cell of the same rate, streams and client.
-std::string RenderSweep(const SweepPlan& plan, std::span<const SweepCell> cells);
-// The same on a line a setting, with a column a modack; empty if there is
-// nothing to compare, or if cells differ in more than that.
-std::string RenderSweepGrid(const SweepPlan& plan, std::span<const SweepCell> cells);
+// What exactly-once adds to a hop: the difference of medians to the standard
+// cell of the same setting, over the hops, nanoseconds. nullopt: it is that cell,
+// there is none, or one of the two is saturated.
+struct SweepExtra {
+  double value = 0;
+  std::optional<double> low, high;  // 95 %; unset: n has no such limit
+};
+std::optional<SweepExtra> ExtraPerHop(const SweepPlan& plan, std::span<const SweepCell> cells, const SweepCell& cell);
+
+// Where a run or a trace stands on the map.
+struct SweepHere {
+  std::string name;  // the run's, for people
+  double rate_per_second = 0;
+  int streams = 0;
+  std::vector<std::string> arms;  // kinds: "std", "eos"
+  std::string client, policy;
+};
+
+// The table in order of settings, below it what exactly-once adds, and where `here` is.
+std::string RenderSweep(const SweepPlan& plan, std::span<const SweepCell> cells, const SweepHere* here = nullptr);
+// One or two sentences: what exactly-once adds, from where to where, and what is saturated.
+std::vector<std::string> SweepAnswer(const SweepPlan& plan, std::span<const SweepCell> cells);
 // A header line, then a line a cell; empty where there is no number.
 std::string SweepCsv(std::span<const SweepCell> cells);
 

@@ -35,6 +35,10 @@ struct Progress {
   struct Arm {
     std::string label{};  // "std"
     uint64_t planned = 0, sent = 0, done = 0;
+    double done_per_second = 0;  // of late
+    // Until handled of the latest `recent_n` messages.
+    uint64_t recent_n = 0;
+    Duration recent_p50{0}, recent_p99{0};
   };
   std::string group{};
   std::vector<Arm> arms{};
@@ -46,6 +50,16 @@ struct Progress {
 };
 // One line without a newline, at most `width` columns.
 std::string RenderProgressLine(const Progress& progress, int width = 80);
+// All groups in one line of at most `width` columns, without a newline: for a log.
+std::string RenderProgressBrief(const std::vector<Progress>& groups, int width = 80);
+// All groups and arms, a line each, for a terminal of `width` columns; then
+// `warnings`. Narrow ones lose columns from the right. `colour`: by ANSI codes.
+struct LiveLines {
+  std::string text;
+  int lines = 0;
+};
+LiveLines RenderLive(const std::vector<Progress>& groups, const std::vector<std::string>& warnings, int width,
+                     bool colour);
 
 // After the run: tables, waterfall, words and what to type next.
 std::string RenderText(const Summary& summary, const TextOptions& options);

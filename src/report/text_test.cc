@@ -335,6 +335,40 @@ TEST(ProgressTest, OneLineThatFits) {
   for (int width : {1, 20, 80}) EXPECT_LE(Columns(RenderProgressLine(progress, width)), static_cast<size_t>(width));
 }
 
+TEST(ProgressTest, LiveLinesLoseColumnsWhereTheTerminalIsNarrow) {
+  Progress progress{.group = "replay", .late_p99 = microseconds{300}, .elapsed = milliseconds{34'600}};
+  progress.arms = {{"std", 31, 31, 31, 1.0, 31, milliseconds{612}, milliseconds{633}},
+                   {"eos-overlap", 100'000, 90'000, 80'000, 1000, 200, milliseconds{1588}, milliseconds{12'300}},
+                   {"eos", 31, 3, 0}};
+  const LiveLines wide = RenderLive({progress}, {"replay.eos falls behind"}, 80, false);
+  EXPECT_EQ(wide.text,
+            "  replay      34.6 s  sent 90034/100062  late p99 0.30 ms  twice 0\n"
+            "    std                31/31 done    1.0/s  p50   612 ms  max   633 ms of 31\n"
+            "    eos-overlap  80000/100000 done 1000.0/s  p50  1588 ms  p99   12.3 s of 200\n"
+            "    eos                 0/31 done    0.0/s\n"
+            "  ! replay.eos falls behind\n");
+  EXPECT_EQ(wide.lines, 5);
+  const LiveLines narrow = RenderLive({progress}, {"replay.eos falls behind"}, 45, false);
+  EXPECT_THAT(narrow.text, HasSubstr("    std                31/31 done    1.0/s\n"));
+  for (const int width : {1, 20, 45, 60, 80}) {
+    const std::string text = RenderLive({progress}, {"replay.eos falls behind"}, width, false).text;
+    for (const std::string_view line : Split(text, '\n')) EXPECT_LE(Columns(line), static_cast<size_t>(width)) << line;
+  }
+  EXPECT_THAT(wide.text, ::testing::Not(HasSubstr("\x1b")));
+  EXPECT_THAT(RenderLive({progress}, {"x"}, 80, true).text, HasSubstr("\x1b[33m  ! x\x1b[0m\n"));
+}
+
+TEST(ProgressTest, ALogGetsOneLineForAllGroups) {
+  Progress here{.group = "here", .elapsed = milliseconds{3'000}},
+      replay{.group = "replay", .elapsed = milliseconds{3'000}};
+  here.arms = {{"std", 31, 3, 2, 1.0, 2, milliseconds{612}, milliseconds{633}},
+               {"eos", 31, 3, 2, 1.0, 2, milliseconds{615}, milliseconds{633}}};
+  replay.arms = {{"std", 31, 3, 1}};
+  EXPECT_EQ(RenderProgressBrief({here, replay}),
+            "  3.0 s  here 6/62 sent 4 done p50 612/615 ms  replay 3/31 sent 1 done");
+  EXPECT_LE(Columns(RenderProgressBrief({here, replay}, 20)), 20u);
+}
+
 // One column is 10 ms: 710 ms over 71 columns.
 TEST(WaterfallTest, DrawsTheMedianMessageToScale) {
   HopPlan plan;

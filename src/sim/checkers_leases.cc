@@ -33,6 +33,12 @@ Asked Checkers::Ask(Instant now, SubscriptionBook& subscription, const std::stri
   if (subscription.leaving || (ack && !entry.acked && !first)) asked.must = false;
   if (now >= LeasedUntil(now, subscription, known->second.message) && !entry.acked) asked.must = false;
   if (entry.unclear || (entry.passed && !entry.acked)) asked.must = false;
+  // Before it was switched to exactly-once delivery it may have given what it gives now.
+  if (subscription.exactly_once() && known->second.once != 1 + subscription.switches && !entry.acked) {
+    asked.may = true;
+    entry.ack_maybe |= ack;
+    ++entry.newest->touches;
+  }
   asked.touches = entry.newest->touches;
   return asked;
 }
@@ -113,6 +119,8 @@ void Checkers::Settle(Instant now, SubscriptionBook& subscription, const std::st
     ++tally_.acks_ok;
     if (!asked.may)
       return Break(now, "only the live id", StrCat(what, " of ", id, " was answered OK: it was not live"));
+    // One from before a switch: what it acked is not known for certain.
+    if (asked.ack && !newest && known->second.once != 1 + subscription.switches) return;
     if (asked.ack) return SettleAck(now, subscription, id, *entry);
     if (newest) SettleModify(asked, *entry);
     return;

@@ -32,6 +32,8 @@ class Disk {
 
   // The process ended; what was not synced is lost, or not, or in part.
   virtual void Crash() = 0;
+  // Faults begin, if the plan has any.
+  virtual void StartFaults() {}
   // Faults have stopped: the disk does not die any more, and has room.
   virtual void CalmDown() {}
   virtual bool died() const { return false; }  // by a fault of the plan, since the last Crash()

@@ -21,12 +21,13 @@ namespace hopgap::sim {
 // renames and removals the first few.
 class FaultFiles {
  public:
-  FaultFiles(uint64_t seed, uint64_t bytes_max, uint64_t dies) : dice_(seed, 78), bytes_max_(bytes_max), dies_(dies) {}
+  FaultFiles(uint64_t seed, uint64_t bytes_max) : dice_(seed, 78), bytes_max_(bytes_max) {}
 
   std::unique_ptr<store::Directory> Open();
   // Power is lost at the operation after so many more.
   void DieAfter(uint64_t operations) { operations_left_ = operations; }
   void Crash();
+  void StartFaults(uint64_t dies) { dies_ = dies; }
   void CalmDown();
   bool dead() const { return dead_; }
   // Bytes written since the disk was first found full, if it is.
@@ -53,7 +54,7 @@ class FaultFiles {
 
   Dice dice_;
   uint64_t bytes_max_;
-  uint64_t dies_;  // per 10,000 operations
+  uint64_t dies_ = 0;  // per 10,000 operations
   uint64_t operations_left_ = ~uint64_t{0};
   bool dead_ = false;
   uint64_t written_ = 0;

@@ -438,6 +438,7 @@ void FaultWorld::Setup() {
   });
   After(2s, [this] {
     calm_ = false;
+    disk_->StartFaults();
     clients_ = MakeClients(plan_, *this);
     for (const auto& client : clients_) client->Start();
     Chaos();

@@ -16,7 +16,7 @@ constexpr uint64_t kOperationsPerStep = 8;
 class StoreDisk final : public Disk {
  public:
   StoreDisk(uint64_t seed, const StorePlan& plan, HashKey key)
-      : plan_(plan), key_(key), dice_(seed, 79), files_(seed, plan.bytes_max, plan.dies) {}
+      : plan_(plan), key_(key), dice_(seed, 79), files_(seed, plan.bytes_max) {}
 
   absl::Status Replay(broker::Broker& broker) override {
     failure_ = absl::OkStatus();
@@ -71,6 +71,7 @@ class StoreDisk final : public Disk {
     syncing_ = false;
     files_.Crash();
   }
+  void StartFaults() override { files_.StartFaults(plan_.dies); }
   void CalmDown() override { files_.CalmDown(); }
   bool died() const override { return files_.dead(); }
   // A reserve as small as this world's may be written full in the end; there has to be one.

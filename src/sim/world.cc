@@ -116,6 +116,7 @@ class World final : public lab::LedgerClock {
   void Handle(Item& item);
   void HandleStream(Item& item);
   void HandleAtBroker(Item& item, broker::Actions& actions);
+  bool Postponed(Item& item);  // the broker is frozen: it handles this later
   void Deliver(uint64_t id);
   void PerformLab(lab::Commands& commands);
   void PerformStream(uint32_t endpoint, client::Action& action);
@@ -134,6 +135,7 @@ class World final : public lab::LedgerClock {
   std::unique_ptr<lab::Experiment> lab_;
   Queue<Item> queue_;
   Instant lab_wake_ = kNever, broker_wake_ = kNever;
+  Instant frozen_from_ = kNever, frozen_until_ = kNever;
   std::vector<Stream> streams_;                   // by id - 1
   std::vector<std::vector<uint64_t>> stream_of_;  // endpoint, index -> id
   std::deque<std::pair<Instant, lab::Settled>> to_fold_;
@@ -185,6 +187,10 @@ absl::StatusOr<Result> World::Run() {
   }
   if (!lab_->Ready()) return absl::InternalError("the simulated streams never answered");
   const Instant first = now_ + kSettleIn;
+  if (options_.planted_freeze_until > Duration{0}) {
+    frozen_from_ = first + options_.planted_freeze_from;
+    frozen_until_ = first + options_.planted_freeze_until;
+  }
   lab_->Begin(first);
   lab_told_ = true;
   PerformLab(commands);
@@ -273,10 +279,18 @@ void World::Handle(Item& item) {
     case Kind::kEndArrives:
     case Kind::kReadable: return HandleStream(item);
     default:
+      if (Postponed(item)) return;
       HandleAtBroker(item, actions_);
       PerformBroker(actions_);
       return actions_.clear();
   }
+}
+
+bool World::Postponed(Item& item) {
+  if (now_ < frozen_from_ || now_ >= frozen_until_) return false;
+  if (item.kind == Kind::kWakeBroker) broker_wake_ = frozen_until_;
+  queue_.Push(frozen_until_, std::move(item));
+  return true;
 }
 
 void World::HandleAtBroker(Item& item, broker::Actions& actions) {

@@ -21,7 +21,10 @@ struct Options {
   broker::Broker::Options broker;                    // `anchor` is set by the world
   Duration one_way{std::chrono::microseconds{100}};  // modelled network, each direction; constant
   Duration drain{std::chrono::seconds{30}};          // virtual, after the last slot
-  Duration planted_wire{0};                          // test-only: responses on streams travel this much longer
+  // Test-only: the broker does nothing from the first instant on until the second
+  // one, both counted from the first slot.
+  Duration planted_freeze_from{0}, planted_freeze_until{0};
+  Duration planted_wire{0};  // test-only: responses on streams travel this much longer
   // Gets the spans of every message as it is folded, in order of completion.
   std::function<void(uint64_t slot, std::vector<trace::Span>&)> message_spans;
   // Gets the events that name an RPC (for trace::RpcSpans), as they happen.

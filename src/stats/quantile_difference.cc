@@ -29,23 +29,30 @@ int64_t Minus(int64_t first, int64_t second) {
 
 }  // namespace
 
-std::optional<QuantileDifference> CompareQuantile(const Sample& first, const Sample& second, Probability p) {
-  const std::optional<Estimate> a = EstimateQuantile(first, p), b = EstimateQuantile(second, p);
-  if (!a || !b || (IsInfinite(a->value) && IsInfinite(b->value))) return std::nullopt;
-  QuantileDifference out{.p = p, .value = Minus(a->value, b->value), .supported = a->supported && b->supported};
+std::optional<QuantileDifference> CompareEstimates(const Estimate& first, const Estimate& second, Probability p) {
+  if (IsInfinite(first.value) && IsInfinite(second.value)) return std::nullopt;
+  QuantileDifference out{
+      .p = p, .value = Minus(first.value, second.value), .supported = first.supported && second.supported};
   // An infinite quantile has no distance to its limits; the other one's are finite.
   if (IsInfinite(out.value)) {
-    if (a->low && b->high) out.low = IsInfinite(*a->low) ? kInfinite : Minus(*a->low, *b->high);
-    if (a->high && b->low) out.high = Minus(*a->high, *b->low);
+    if (first.low && second.high) out.low = IsInfinite(*first.low) ? kInfinite : Minus(*first.low, *second.high);
+    if (first.high && second.low) out.high = Minus(*first.high, *second.low);
     return out;
   }
-  if (a->low && b->high) {
-    out.low = Shifted(out.value, std::hypot(Distance(a->value, *a->low), Distance(b->value, *b->high)), -1);
+  if (first.low && second.high) {
+    const double down = std::hypot(Distance(first.value, *first.low), Distance(second.value, *second.high));
+    out.low = Shifted(out.value, down, -1);
   }
-  if (a->high && b->low) {
-    out.high = Shifted(out.value, std::hypot(Distance(a->value, *a->high), Distance(b->value, *b->low)), 1);
+  if (first.high && second.low) {
+    const double up = std::hypot(Distance(first.value, *first.high), Distance(second.value, *second.low));
+    out.high = Shifted(out.value, up, 1);
   }
   return out;
+}
+
+std::optional<QuantileDifference> CompareQuantile(const Sample& first, const Sample& second, Probability p) {
+  const std::optional<Estimate> a = EstimateQuantile(first, p), b = EstimateQuantile(second, p);
+  return a && b ? CompareEstimates(*a, *b, p) : std::nullopt;
 }
 
 std::vector<QuantileDifference> ShiftFunction(const Sample& first, const Sample& second) {

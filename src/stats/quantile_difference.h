@@ -22,6 +22,8 @@ struct QuantileDifference {
 };
 // nullopt: a sample is empty, or both quantiles are infinite and have no difference.
 std::optional<QuantileDifference> CompareQuantile(const Sample& first, const Sample& second, Probability p);
+// The same of two estimates of that quantile, where the samples are gone.
+std::optional<QuantileDifference> CompareEstimates(const Estimate& first, const Estimate& second, Probability p);
 
 // The difference at each decile, and at p95 (Doksum's and Wilcox's shift
 // function): "the same median and a worse tail" is a shape here. Intervals are

@@ -146,6 +146,31 @@ TEST_F(DeployedTest, LoadSendsTheScheduleToEveryUrlAndReportsIt) {
   }
 }
 
+// C47 and C49 are lab's, in virtual time (users_test.cc).
+TEST_F(DeployedTest, LoadWithABoundedNumberOfUsersDropsAndSaysSo) {
+  Process serve = Hopgap({"serve", "--port", "0"});
+  const std::string target = "127.0.0.1:" + After(serve, "listening on ");
+  Output({"setup", "--target", target, "--project", "p", "--arm", "std", "--hops", "1"}, 0);
+  Process api = Hopgap({"api", "--target", target, "--topic", "projects/p/topics/std-hop1", "--listen", "127.0.0.1:0"});
+  const std::string url = "http://127.0.0.1:" + After(api, "address=127.0.0.1:") + "/send";
+  const auto load = [&](std::vector<std::string> more, int code) {
+    std::vector<std::string> words = {"load", "--url", url, "--rate", "20000", "--messages", "400", "--json"};
+    words.insert(words.end(), more.begin(), more.end());
+    return json::parse(Output(words, code), nullptr, false).at("targets")[0];
+  };
+  const json one = load({"--users", "1"}, 2);
+  EXPECT_GT(one.at("not_sent"), 0) << "a slot each 50 us is more than one user can send";
+  EXPECT_EQ(one.at("not_sent").get<int>() + one.at("sent").get<int>(), 400);
+  EXPECT_EQ(one.at("answered"), one.at("sent"));
+  EXPECT_EQ(one.at("users"), 1);
+  EXPECT_THAT(one.at("advice").get<std::string>(), HasSubstr("slots were not sent"));
+  const json more = load({"--users", "1", "--users-max", "3"}, 2);
+  EXPECT_GT(more.at("users"), 1);
+  EXPECT_LE(more.at("users"), 3);
+  EXPECT_THAT(Output({"load", "--url", url, "--users", "3", "--users-max", "2"}, 3),
+              HasSubstr("--users-max 2: is less than"));
+}
+
 TEST_F(DeployedTest, LoadThatNobodyAnswersFailsAndSaysWhy) {
   EXPECT_THAT(Output({"load", "--url", "http://127.0.0.1:1/send", "--rate", "100", "--messages", "3"}, 2),
               HasSubstr("failed 3"));

@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <csignal>
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
@@ -15,6 +17,7 @@ namespace {
 
 namespace fs = std::filesystem;
 using ::testing::HasSubstr;
+using ::testing::StartsWith;
 
 class ReportCliTest : public ::testing::Test {
  protected:
@@ -104,6 +107,68 @@ TEST_F(ReportCliTest, SaysWhatAFolderLacks) {
   EXPECT_THAT(Read("spans.html"), HasSubstr("hopgap.report/1"));
   EXPECT_EQ(Hopgap({"report", "r", "r"}).code, 3);  // two, and no --out
   EXPECT_EQ(Hopgap({"analyze", "r", "--report", "no/such/place.html"}).code, 6);
+}
+
+// Killed in the middle, then asked again: what was done is kept, and the result is that of a sweep nobody killed.
+TEST_F(ReportCliTest, AKilledSweepGoesOnWhereItEndedAndDrawsItsMap) {
+  const std::vector<std::string> sweep = {"sweep",      "--rate", "1,2,5",     "--streams", "1,4",
+                                          "--duration", "60s",    "--threads", "1"};
+  const auto with = [&](std::vector<std::string> more) {
+    std::vector<std::string> words = sweep;
+    words.insert(words.end(), more.begin(), more.end());
+    return words;
+  };
+  const Ended whole = Hopgap(with({"--no-out", "--csv"}));
+  ASSERT_EQ(whole.code, 0) << whole.output;
+  std::vector<std::string> words = with({"--out", "map"});
+  words.insert(words.begin(), HOPGAP_BINARY);
+  Process killed(words, folder_.string(), {});
+  const auto lines = [&] {
+    const std::string text = Read("map/sweep.jsonl");
+    return std::count(text.begin(), text.end(), '\n');
+  };
+  ASSERT_TRUE(killed.WaitForText("4 of 18: ", std::chrono::seconds{60})) << killed.output();
+  killed.Signal(SIGKILL);
+  killed.Wait();
+  EXPECT_GE(lines(), 5);
+  const Ended again = Hopgap(with({"--out", "map", "--csv"}));
+  ASSERT_EQ(again.code, 0) << again.output;
+  EXPECT_EQ(again.output, whole.output);
+  EXPECT_EQ(lines(), 1 + 6 * 3);  // the plan; a standard cell and two policies for each setting
+  EXPECT_THAT(Read("map/report.html"), HasSubstr("\"sweep\":{\"name\":\"map\""));
+  const Ended other = Hopgap({"sweep", "--rate", "1", "--out", "map", "--seed", "9"});
+  EXPECT_EQ(other.code, 6);
+  EXPECT_THAT(other.output, HasSubstr("holds a sweep of another plan"));
+
+  ASSERT_EQ(Simulate("r").code, 0);
+  EXPECT_EQ(Hopgap({"report", "r", "--sweep", "map", "--out", "both.html"}).code, 0);
+  EXPECT_THAT(Read("both.html"), HasSubstr("\"here\":{\"name\":\"r\",\"rate_per_second\":1.0,\"streams\":4"));
+}
+
+TEST_F(ReportCliTest, ASweepRefusesWhatItDoesNotVaryByName) {
+  for (const char* flag : {"--idle-gap", "--message-size"}) {
+    const Ended refused = Hopgap({"sweep", flag, "1s"});
+    EXPECT_EQ(refused.code, 3);
+    EXPECT_THAT(refused.output, HasSubstr(std::string(flag) + ": a sweep is simulated"));
+  }
+  EXPECT_THAT(Hopgap({"sweep", "--live"}).output, HasSubstr("--live: a sweep is simulated, and does not run cells"));
+}
+
+TEST_F(ReportCliTest, ResultsCanBePasted) {
+  const Ended csv = Hopgap({"simulate", "--csv", "--no-out"});
+  EXPECT_THAT(csv.output, StartsWith("arm,measure,n,unfinished,mean_ms,p50_ms,p50_low_ms,p50_high_ms,"));
+  std::istringstream lines(csv.output);
+  size_t rows = 0;
+  for (std::string line; std::getline(lines, line); ++rows) {
+    EXPECT_EQ(std::count(line.begin(), line.end(), ','), 17) << line;
+  }
+  EXPECT_EQ(rows, 1u + 5 * 9);  // five arms; two wholes and seven stages
+  ASSERT_EQ(Simulate("r").code, 0);
+  const Ended markdown = Hopgap({"report", "r", "--markdown", "--threshold", "replay.eos.until_handled.p50<100ms"});
+  EXPECT_EQ(markdown.code, 11);
+  EXPECT_THAT(markdown.output, HasSubstr("**Simulated**, not measured. Valid run."));
+  EXPECT_THAT(markdown.output, HasSubstr("| arm | n | unfinished | p50 |"));
+  EXPECT_THAT(markdown.output, HasSubstr("- FAIL"));
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include "lab/schedule.h"
 #include "lab/verdict.h"
 #include "scenario/virtual_run.h"
+#include "stats/sample.h"
 
 namespace hopgap::tests {
 namespace {
@@ -28,6 +29,36 @@ TEST(LoadCasesTest, C48SlotsAreEvenlySpacedAndCountedByOneRule) {
     }
     EXPECT_LT(schedule.DueAfter(slots - 1), 30s);
   }
+}
+
+// The broker stands still for half of the schedule. Counted from the schedule, the messages that were due meanwhile have
+// waited for its end: 7.5 s on average, a half of all. A mean near the service time would say that they were left out.
+TEST(LoadCasesTest, C50AFrozenServerIsInTheLatenciesOfAllThatWereDue) {
+  VirtualRun run;
+  run.messages = lab::Schedule::SlotsIn(100'000, 30s);
+  run.millihertz = 100'000;
+  run.hops = 1;
+  run.work = 50ms;
+  run.streams = 10;
+  run.arms = {VirtualRun::Arm("std", false, "go")};
+  sim::Options options = run.ToOptions();
+  options.lab.max_outstanding_messages = 5'000;  // no limit on how many are worked on at once
+  options.planted_freeze_from = 7s;
+  options.planted_freeze_until = 22s;
+  absl::StatusOr<sim::Result> result = sim::Run(std::move(options));
+  ASSERT_TRUE(result.ok()) << result.status();
+  std::vector<int64_t> handled;
+  Duration sum{0};
+  for (const Path& path : result->outcome.paths[0]) {
+    handled.push_back(path.until_handled.count());
+    sum += path.until_handled;
+  }
+  ASSERT_EQ(handled.size(), 3000u);
+  const stats::Sample sample(std::move(handled));
+  EXPECT_NEAR(ToMillis(sum) / 3000, 3'800, 100);
+  EXPECT_LE(Duration{sample.Quantile(stats::kP50)}, 110ms);
+  EXPECT_GE(Duration{sample.Quantile(stats::kP99)}, 14'500ms);
+  EXPECT_LE(Duration{sample.Quantile(stats::kP99)}, 15'100ms);
 }
 
 // The generator stalls for 100 ms just before a slot. Counted from the schedule, the messages that waited for it form

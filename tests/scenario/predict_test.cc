@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "base/text.h"
 #include "cli/fitting.h"
 #include "cli/prediction.h"
 #include "cli/setup.h"
@@ -257,12 +258,8 @@ TEST(SweepTest, SaturatedCellsSaySoAndAKilledSweepGoesOn) {
   EXPECT_FALSE(sweep.cells[1].saturated_at);
   const std::string text = report::RenderSweep(sweep.plan, sweep.cells);
   EXPECT_THAT(text, HasSubstr("saturated at "));
-  const std::string grid = report::RenderSweepGrid(sweep.plan, sweep.cells);
-  EXPECT_THAT(grid, HasSubstr("      1   1 eos         go        eager        +"));
-  EXPECT_THAT(grid, HasSubstr("     50   1 eos         go        eager   sat "));
-  std::vector<report::SweepCell> twice = sweep.cells;
-  twice.push_back(twice.back());
-  EXPECT_EQ(report::RenderSweepGrid(sweep.plan, twice), "") << "two cells in one place of the grid";
+  EXPECT_THAT(text, HasSubstr("      1   1 eos         go        eager        +"));
+  EXPECT_THAT(text, HasSubstr("     50   1 eos         go        eager   sat "));
 
   // The last line is torn, as by a kill: that cell alone is simulated again.
   const std::string file = out + "/" + cli::kSweepFile;
@@ -282,6 +279,63 @@ TEST(SweepTest, SaturatedCellsSaySoAndAKilledSweepGoesOn) {
   other.plan.seed = 6;
   EXPECT_EQ(cli::RunSweep(other).status().code(), absl::StatusCode::kFailedPrecondition);
   std::filesystem::remove_all(out);
+}
+
+TEST(SweepTest, DistanceAndRepeatsAreAxesAndWhatIsAddedHasAnInterval) {
+  const std::string out = testing::TempDir() + "/hopgap-sweep-axes-test";
+  std::filesystem::remove_all(out);
+  cli::Sweep sweep = SmallSweep(out);
+  std::erase_if(sweep.cells, [](const report::SweepCell& cell) { return cell.rate_per_second > 1; });
+  for (size_t i = 0; i < 2; ++i) {
+    sweep.cells.push_back(sweep.cells[i]);
+    sweep.cells.back().repeat = 2;
+  }
+  for (size_t i = 0; i < 2; ++i) {
+    sweep.cells.push_back(sweep.cells[i]);
+    sweep.cells.back().round_trip = std::chrono::milliseconds{40};
+  }
+  ASSERT_TRUE(cli::RunSweep(sweep).ok());
+  const auto p50 = [&](size_t at) { return ToMillis(Duration{sweep.cells[at].p50->value}); };
+  EXPECT_NE(p50(0), p50(2)) << "a repeat draws anew";
+  // A message travels once to the broker and once from it.
+  EXPECT_NEAR(p50(4) - p50(0), 40 - 0.2, 1);
+  // Exactly-once also awaits its lease: one round trip more.
+  const auto near = report::ExtraPerHop(sweep.plan, sweep.cells, sweep.cells[1]);
+  const auto far = report::ExtraPerHop(sweep.plan, sweep.cells, sweep.cells[5]);
+  ASSERT_TRUE(near && far && near->low && near->high);
+  EXPECT_NEAR((far->value - near->value) / 1e6, 40 - 0.2, 5);
+  EXPECT_LT(*near->low, near->value);
+  EXPECT_GT(*near->high, near->value);
+  EXPECT_FALSE(report::ExtraPerHop(sweep.plan, sweep.cells, sweep.cells[0])) << "it is the standard one";
+  EXPECT_NEAR(near->value / 1e6, p50(1) - p50(0), 1e-6);
+
+  const report::SweepHere here{"runs/x", 1, 4, {"std", "eos"}, "go", "eager"};
+  const std::string text = report::RenderSweep(sweep.plan, sweep.cells, &here);
+  EXPECT_THAT(text, HasSubstr("round trip 40.0 ms, repeat 1:\n"));
+  EXPECT_THAT(text, HasSubstr("HERE      runs/x is at 1/s, 4 streams: std, eos (go, eager)\n"));
+  EXPECT_THAT(text, HasSubstr("ANSWER    Exactly-once adds "));
+  for (const std::string_view line : Split(text, '\n')) EXPECT_LE(line.size(), 80u) << line;
+
+  // The folder gives the same cells again, in the order of their settings.
+  const absl::StatusOr<cli::KeptSweep> kept = cli::ReadSweep(out);
+  ASSERT_TRUE(kept.ok()) << kept.status();
+  EXPECT_EQ(kept->plan, sweep.plan);
+  ASSERT_EQ(kept->cells.size(), 6u);
+  EXPECT_EQ(kept->cells[0].Key(), sweep.cells[0].Key());
+  EXPECT_EQ(kept->cells[5].Key(), sweep.cells[5].Key());
+  EXPECT_EQ(kept->cells[5].p50->value, sweep.cells[5].p50->value);
+  std::filesystem::remove_all(out);
+  EXPECT_THAT(std::string(cli::ReadSweep(out).status().message()), HasSubstr("`hopgap sweep --out` writes one"));
+}
+
+TEST(SweepTest, ARunKnowsWhereItIsOnTheMap) {
+  const absl::StatusOr<report::SweepHere> here = cli::HereOf(SimulatedOnce(), "runs/x");
+  ASSERT_TRUE(here.ok()) << here.status();
+  EXPECT_EQ(here->rate_per_second, 1);
+  EXPECT_EQ(here->streams, 4);
+  EXPECT_EQ(here->arms, (std::vector<std::string>{"std", "eos"}));
+  EXPECT_EQ(here->client, "go");
+  EXPECT_EQ(here->policy, "eager");
 }
 
 TEST(SweepTest, AStopEndsItWithItsReason) {

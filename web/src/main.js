@@ -3,6 +3,7 @@ import { h } from "./dom.js";
 import { patterns } from "./stages.js";
 import { Messages } from "./message.js";
 import { redrawPlots, forgetPlots } from "./charts.js";
+import { sweepMap } from "./map.js";
 import * as sections from "./sections.js";
 
 const data = JSON.parse(document.getElementById("hopgap-data").textContent);
@@ -64,7 +65,7 @@ function drawSections(state, focus) {
   forgetPlots();
   const top = focus ? document.getElementById(focus === "distribution" ? "end-to-end" : focus).getBoundingClientRect().top : null;
   main.replaceChildren(
-    ...[data.comparison && sections.comparison(data.comparison), sections.answer(run), sections.endToEnd(run, state), sections.whereItWent(run, state), sections.waterfalls(run, state), sections.overTime(run, state), sections.quality(run), sections.configured(run)].filter(Boolean));
+    ...[data.comparison && sections.comparison(data.comparison), sections.answer(run), sections.endToEnd(run, state), sections.whereItWent(run, state), sections.waterfalls(run, state), sections.overTime(run, state), data.sweep && sweepMap(data.sweep), sections.quality(run), sections.configured(run)].filter(Boolean));
   redrawPlots();
   if (focus) {
     // The place and the button that was pressed stay where they were.
@@ -89,17 +90,21 @@ window.addEventListener("beforeprint", () => { document.documentElement.dataset.
 window.addEventListener("afterprint", () => setTheme(themeNow()));
 
 const main = h("main", {});
-let state = new State(data.runs[0]);
+let state = data.runs.length > 0 ? new State(data.runs[0]) : null;
 const choose = data.runs.length > 1 && h("label", { class: "small" }, "Run ", h("select", { onchange: (event) => { state = new State(data.runs[Number(event.target.value)]); drawSections(state); } }, data.runs.map((run, i) => h("option", { value: i }, run.name))));
-const links = (data.comparison ? [["comparison", "Compared"]] : []).concat(menu);
+const links = (data.comparison ? [["comparison", "Compared"]] : []).concat(state ? menu : []);
+if (data.sweep) links.splice(state ? links.length - 2 : 0, 0, ["map", "Map"]);
+const title = data.runs.length > 1 ? "report" : (data.runs[0] ?? data.sweep).name;
+const method = "Quantiles: linear between the neighbours of position 1 + p(n − 1) (type 7, as k6, NumPy and spreadsheets do). Intervals of quantiles: order statistics at exact binomial ranks, each side missing with at most 2.5 %; differences of quantiles: from both intervals (MOVER); means: Student's t. All take messages to be independent. ";
+const drawn = state ? `Curves hold at most ${data.runs[0].page.curve_points_max} points, the extremes always among them; arms of more than ${data.runs[0].page.over_time_max} messages are drawn as heat maps alone. ` : "";
 app.append(
   patterns(),
-  h("header", { class: "top" }, h("div", {}, h("h1", { class: "brand" }, h("b", {}, "hopgap"), " ", h("span", {}, data.runs.length > 1 ? "report" : data.runs[0].name)), choose, h("nav", { "aria-label": "Sections" }, links.map(([id, name]) => h("a", { href: `#${id}` }, name))), themeButton)),
+  h("header", { class: "top" }, h("div", {}, h("h1", { class: "brand" }, h("b", {}, "hopgap"), " ", h("span", {}, title)), choose, h("nav", { "aria-label": "Sections" }, links.map(([id, name]) => h("a", { href: `#${id}` }, name))), themeButton)),
   main,
-  h("footer", {}, "Quantiles: linear between the neighbours of position 1 + p(n − 1) (type 7, as k6, NumPy and spreadsheets do). Intervals of quantiles: order statistics at exact binomial ranks, each side missing with at most 2.5 %; differences of quantiles: from both intervals (MOVER); means: Student's t. All take messages to be independent. ",
-    `Curves hold at most ${data.runs[0].page.curve_points_max} points, the extremes always among them; arms of more than ${data.runs[0].page.over_time_max} messages are drawn as heat maps alone. Written by hopgap ${data.runs[0].summary.version}; this file needs no network.`));
+  h("footer", {}, method, `${drawn}Written by hopgap ${state ? data.runs[0].summary.version : data.sweep.map.version}; this file needs no network.`));
+if (!state) document.querySelector(".skip").hash = "#map";
 setTheme(themeNow());
-drawSections(state);
+if (state) drawSections(state); else main.append(sweepMap(data.sweep));
 
 // The menu follows the reader.
 const seen = new IntersectionObserver((entries) => {

@@ -38,6 +38,7 @@ after(async () => {
 async function open(file, options = {}) {
   const context = await browser.newContext({ viewport: { width: 1280, height: 900 }, ...options });
   const page = await context.newPage();
+  page.setDefaultTimeout(300_000); // a busy machine is no finding
   const seen = { requests: [], errors: [] };
   page.on("request", (request) => seen.requests.push(request.url()));
   page.on("console", (message) => { if (["error", "warning"].includes(message.type())) seen.errors.push(message.text()); });
@@ -234,6 +235,42 @@ test("two runs compared, and both in one page", async () => {
   const found = await page.evaluate(() => window.axe.run());
   assert.deepEqual(found.violations.filter((one) => ["serious", "critical"].includes(one.impact)).map((one) => one.id), []);
   await shot(page, "compare");
+  await close();
+});
+
+test("a sweep is a map, a cell shows its row, and a run has its place on it", async () => {
+  const done = run("sweep", "--rate", "1,5,100", "--streams", "1,4,10", "--duration", "5s", "--messages-min", "60", "--quiet", "--json", "--out", at("map"));
+  assert.equal(done.code, 0, done.err);
+  const map = JSON.parse(done.out);
+  for (const scheme of ["light", "dark"]) {
+    const { page, seen, close } = await open(at("map/report.html"), { colorScheme: scheme });
+    const extra = map.cells.findIndex((cell) => cell.rate_per_second === 1 && cell.streams === 4 && cell.arm === "eos" && cell.policy === "eager");
+    const square = page.locator(`#map .square[data-index="${extra}"]`);
+    assert.ok((await text(square)).startsWith(`${signed(map.cells[extra].extra_per_hop_ms)} ms`), await text(square));
+    const full = map.cells.findIndex((cell) => cell.saturated_at_per_second !== null);
+    assert.match(await text(page.locator(`#map .square[data-index="${full}"]`)), /^saturated at [\d.]+\/s/);
+    await square.focus();
+    await page.keyboard.press("Enter");
+    const row = page.locator("#map tr.chosen");
+    assert.equal(await page.evaluate(() => document.activeElement.className), "chosen");
+    assert.equal(await row.evaluate((node) => [...node.parentNode.children].indexOf(node)), extra);
+    assert.ok((await text(row)).includes(ms(map.cells[extra].p50_ms)));
+    assert.ok((await text(page.locator("#map"))).includes(map.answer[0]));
+    await page.addScriptTag({ content: axe });
+    const found = await page.evaluate(() => window.axe.run());
+    assert.deepEqual(found.violations.filter((one) => ["serious", "critical"].includes(one.impact)).map((one) => `${one.id}: ${one.nodes[0].failureSummary} ${one.nodes[0].target}`), []);
+    assert.deepEqual(seen.errors, []);
+    assert.deepEqual(seen.requests.filter((url) => !url.startsWith("file:")), []);
+    await shot(page, `map-${scheme}`);
+    await close();
+  }
+  assert.equal(run("report", at("run"), "--sweep", at("map"), "--out", at("both.html")).code, 12);
+  const { page, seen, close } = await open(at("both.html"));
+  const marks = await page.locator("#map .square.here").evaluateAll((all) => all.map((node) => node.textContent));
+  assert.equal(marks.length, 2, marks.join()); // standard and exactly-once, eager; not gated
+  for (const mark of marks) assert.match(mark, /you are here/);
+  assert.deepEqual(seen.errors, []);
+  await shot(page, "both");
   await close();
 });
 
