@@ -114,9 +114,7 @@ std::string BatchText(const Model& model) {
   switch (model.batch_timer) {
     case BatchTimer::kTicker: text = absl::StrCat("with a ticker of ", Ms(model.tick)); break;
     case BatchTimer::kFirstItem: text = absl::StrCat(Ms(model.tick), " after the first"); break;
-    case BatchTimer::kFromFree:
-      text = absl::StrCat(Ms(model.tick), " after the batch before, later ones at once");
-      break;
+    case BatchTimer::kFromFree: text = absl::StrCat("at once, but ", Ms(model.tick), " after the batch before"); break;
   }
   if (model.batch_ids_max > 0) absl::StrAppend(&text, " or at ", model.batch_ids_max);
   return text;
