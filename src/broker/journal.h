@@ -55,7 +55,7 @@ class Journal {
 
   // `awaited`: an answer waits for it; a lazy group may ride with the next.
   // `done` is called exactly once, from any thread, when the group and all
-  // before it are durable.
+  // before it are durable; of two groups, in any order.
   virtual void Append(PersistToken token, std::vector<pubsub::Slices> records, bool awaited, Done done) = 0;
 
   // Once, before the first Append(): what an earlier process left, from the

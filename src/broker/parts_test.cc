@@ -200,6 +200,22 @@ TEST(TopicLogTest, AMessageStaysUntilTheLastReferenceIsGone) {
   EXPECT_EQ(retained.memory, 0u) << "the log took it along";
 }
 
+// The journal's two writers tell of their groups in any order: first of the copy, then of what was copied.
+TEST(TopicLogTest, ABodyStaysWhereItWasCopiedWhicheverIsToldFirst) {
+  for (const bool copy_first : {true, false}) {
+    Retained retained;
+    TopicLog log(retained);
+    const pubsub::Message message = pubsub::Message::Make("body", {});
+    log.Append({.message = message, .key = {}, .draw = {}, .references = 1});
+    for (const uint64_t segment : {copy_first ? 9u : 7u, copy_first ? 7u : 9u}) {
+      log.MoveToStore(0, message, {.segment = segment, .frame = 64, .offset = 3});
+    }
+    EXPECT_EQ(log.Find(0)->place.segment, 9u);
+    EXPECT_EQ(retained.stored.Of(7), 0u);
+    EXPECT_EQ(retained.stored.Of(9), message.wire_size());
+  }
+}
+
 TEST(TopicLogTest, ABodyInASegmentCountsThereAndItsIndexInMemory) {
   Retained retained;
   TopicLog log(retained);

@@ -75,10 +75,12 @@ class TopicLog {
     messages_.Remove(sequence);
   }
 
-  // The body is read from the journal from now on. Nothing if it is not kept.
+  // The body is read from the journal from now on. Nothing if it is not kept, or
+  // if a place further on in the journal is known already: that groups are down is
+  // told in any order, and a segment whose bodies were copied is dropped.
   void MoveToStore(Sequence sequence, pubsub::Message stored, const Place& place) {
     LoggedMessage* message = messages_.Find(sequence);
-    if (message == nullptr) return;
+    if (message == nullptr || place < message->place) return;
     Discount(*message);
     message->message = std::move(stored);
     message->place = place;
