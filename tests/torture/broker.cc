@@ -2,12 +2,23 @@
 
 #include <signal.h>
 #include <sys/wait.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <csignal>
 
 #include "base/system_clock.h"
 #include "base/text.h"
 
 namespace hopgap::torture {
 namespace {
+
+std::atomic<pid_t> g_running{0};  // for the handler
+
+void EndWithIt(int signal) {
+  if (const pid_t running = g_running; running > 0) kill(running, SIGKILL);
+  _exit(128 + signal);
+}
 
 // Under AddressSanitizer a library that comes before its own is otherwise refused.
 std::vector<std::string> Environment(const Death& death) {
@@ -21,7 +32,13 @@ std::vector<std::string> Environment(const Death& death) {
 
 Broker::Broker(const std::string& folder, const Death& death)
     : process_({HOPGAP_BINARY, "serve", "--port", "0", "--data", folder + "/data", "--admin", "--test-clock"}, folder,
-               Environment(death)) {}
+               Environment(death)) {
+  g_running = process_.pid();
+}
+
+void EndBrokerWhenStopped() {
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP}) std::signal(signal, EndWithIt);
+}
 
 bool Broker::WaitReady(Duration limit) {
   constexpr std::string_view kWords = "listening on ";
@@ -59,6 +76,7 @@ int Broker::Wait() {
   siginfo_t about{};
   waitid(P_PID, static_cast<id_t>(process_.pid()), &about, WEXITED | WNOWAIT);
   Disarm();
+  g_running = 0;
   return process_.Wait();
 }
 

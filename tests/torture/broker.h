@@ -20,6 +20,9 @@ struct Death {
   uint64_t skip = 0, draw = 0;
 };
 
+// From now on a signal that stops this process (Ctrl-C, a time limit) takes the running broker with it.
+void EndBrokerWhenStopped();
+
 // One process of `hopgap serve --data FOLDER/data --admin --test-clock`, from its
 // start to its end. Killed, if it still runs, when destroyed.
 class Broker {

@@ -367,6 +367,7 @@ int Main(int argc, char** argv) {
         stderr);
     return 2;
   }
+  EndBrokerWhenStopped();
   std::setvbuf(stdout, nullptr, _IOLBF, 0);
   return Torture(*arguments).Run();
 }
