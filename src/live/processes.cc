@@ -30,8 +30,9 @@ namespace {
 using TakeSpans = std::function<void(uint64_t slot, std::vector<trace::Span>&)>;
 
 constexpr Duration kAllReady{std::chrono::seconds{30}};
-constexpr Duration kEnd{std::chrono::seconds{30}};  // as docs/worker-contract.md gives
-constexpr uint64_t kEndsAtStartMax = 3;             // then it is no accident
+constexpr Duration kEnd{std::chrono::seconds{30}};      // as docs/worker-contract.md gives
+constexpr Duration kEndAlone{std::chrono::seconds{3}};  // without a target nothing can be finished
+constexpr uint64_t kEndsAtStartMax = 3;                 // then it is no accident
 // How often a process sends its spans: an end that is not seen for longer would
 // lengthen every run.
 constexpr int kSpanDelayMs = 500;
@@ -326,12 +327,16 @@ Progress ProcessRun::ReadProgress() const {
 }
 
 void ProcessRun::StopEverything() {
-  if (load_) load_->Stop();
-  for (const std::string& name : group_.Stop(SteadyNow() + kEnd)) {
+  // Calls of the load that wait for a target that is gone end with the processes.
+  const bool alone = !result_.failure.ok();
+  if (load_ && !alone) load_->Stop();
+  for (const std::string& name : group_.Stop(SteadyNow() + (alone ? kEndAlone : kEnd))) {
+    if (alone) continue;
     result_.notes.push_back(StrCat(name, " did not end within ",
                                    std::chrono::duration_cast<std::chrono::seconds>(kEnd).count(),
                                    " s of SIGTERM and was killed"));
   }
+  if (load_ && alone) load_->Stop();
   if (receiver_) receiver_->Stop();
   if (!server_ && resources_) result_.not_removed = resources_->Remove();
   if (remote_) remote_->Shutdown();

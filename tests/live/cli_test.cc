@@ -139,7 +139,7 @@ TEST_F(CliTest, WhatTheEnvironmentSaysIsNamed) {
     EXPECT_TRUE(code == 0 || process.Wait() == code) << process.output();
     return process.output();
   };
-  EXPECT_THAT(output("HOPGAP_PORT=65536", 3), HasSubstr("Value 65536 not in range [0 - 65535]"));
+  EXPECT_THAT(output("HOPGAP_PORT=65536", 3), HasSubstr("Value 65536 not in range 0 to 65535"));
   EXPECT_THAT(output("HOPGAP_PORT=tcp://10.0.0.1:1", 3), HasSubstr("; --port is from HOPGAP_PORT\n"));
   EXPECT_THAT(output("HOPGAP_PORTT=1", 0), HasSubstr("HOPGAP_PORTT is set, and no flag is called so: it changes "
                                                      "nothing. Did you mean HOPGAP_PORT?"));

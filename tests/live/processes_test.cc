@@ -136,9 +136,9 @@ TEST_F(ProcessesTest, AKilledWorkerMakesItsArmInvalidAndItsFolderSaysSo) {
               ::testing::Contains("of its processes 1 ended unasked and were started again"));
   EXPECT_THAT(json::parse(Read("r/summary.json")).at("verdict").at("reasons").get<std::vector<std::string>>(), has_it);
   EXPECT_THAT(Read("r/report.html"), HasSubstr(what));
-  Process analyze = Hopgap({"analyze", "r", "--json"});
+  Process analyze = Hopgap({"analyze", "r"});
   EXPECT_THAT(analyze.Wait(), ::testing::AnyOf(2, 7)) << analyze.output();
-  EXPECT_EQ(json::parse(analyze.output(), nullptr, false), json::parse(Read("r/summary.json"), nullptr, false));
+  EXPECT_THAT(analyze.output(), HasSubstr("worker 2 of std ended"));
 }
 
 // A target that is gone has lost nothing that the books could tell.
