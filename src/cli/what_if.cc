@@ -88,8 +88,8 @@ std::string SentenceOf(const VirtualChain& chain, const report::ArmRun& arm, con
   const std::string setting =
       absl::StrFormat("%s, %d stream%s at %.4g/s", answer.arm, streams, streams == 1 ? "" : "s", rate);
   if (!arm.saturated_at) {
-    return absl::StrFormat("Yes, enough: %s: until handled p50 %s ms, p95 %s ms, work taken off.", setting,
-                           answer.changed, answer.p95);
+    return absl::StrFormat("Yes, enough: %s: until handled p50 %s ms (as it is: %s), p95 %s ms, work taken off.",
+                           setting, answer.changed, answer.today, answer.p95);
   }
   std::string sentence = absl::StrFormat("No, not enough: %s: saturated at %.3g/s.", setting, *arm.saturated_at);
   if (formula.capacity) {
