@@ -101,15 +101,9 @@ void Broker::Impl::OnCall(Instant now, CallId call, pubsub::Method method, pubsu
 }
 
 void Broker::Impl::OnCallCancelled(Instant, CallId call, Actions&) {
-  const auto found = calls_.find(call);
-  if (found == calls_.end()) return;
-  const Incarnation waits_at = found->second;
-  calls_.erase(found);
-  if (waits_at == 0) return;
-  std::deque<WaitingPull>& pulls = catalog_.FindSubscription(waits_at)->pulls;
-  std::erase_if(pulls, [call](const WaitingPull& pull) { return pull.call == call; });
-  --waiting_pulls_;
-  DropStalePullDeadlines();
+  const bool waited = StopWaiting(call);
+  calls_.erase(call);
+  if (waited) DropStalePullDeadlines();
 }
 
 void Broker::Impl::ReplyWithDetails(CallId call, absl::Status status, std::string details, Actions& out) {
@@ -193,9 +187,7 @@ void Broker::Impl::DropStalePullDeadlines() {
 // Requires: one waits.
 void Broker::Impl::AnswerDuePull(Actions& out) {
   const CallId call = pull_deadlines_.front().second;
-  std::deque<WaitingPull>& pulls = catalog_.FindSubscription(calls_[call])->pulls;
-  std::erase_if(pulls, [call](const WaitingPull& pull) { return pull.call == call; });
-  --waiting_pulls_;
+  StopWaiting(call);
   if (Has(Planted::kPullNeverAnswered)) calls_.erase(call);
   Reply(call, pubsub::EncodePullResponse({}), out);
   DropStalePullDeadlines();

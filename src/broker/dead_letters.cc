@@ -111,7 +111,6 @@ size_t Broker::Impl::DeadLetters::ForwardSome(Instant now, Subscription& subscri
   impl_.counters_.dead_lettered += count;
   const Sequence first = record.first;
   const std::vector<AckedDelivery> finished = record.dead_lettered;
-  if (impl_.Has(Planted::kDeadLetterNotFinished)) record.dead_lettered.clear();
   const std::vector<SendBoundRaised> raises = impl_.RaiseBounds(now, topic);
   std::vector<Record> records;
   records.emplace_back(std::move(record));

@@ -31,9 +31,6 @@ void Broker::Impl::Pull(Instant now, CallId call, const pubsub::PullRequest& req
   const absl::StatusOr<Subscription*> found = AttachedNamed(request.subscription);
   if (!found.ok()) return Reply(call, found.status(), out);
   if (request.max_messages < pubsub::kPullMessagesMin) return Reply(call, BadArgument("max_messages"), out);
-  if (waiting_pulls_ >= options_.waiting_pulls_max) {
-    return Reply(call, LimitReached("waiting pulls", options_.waiting_pulls_max), out);
-  }
   Subscription& subscription = **found;
   const int32_t count = std::min(request.max_messages, pubsub::kPullMessagesMax);
   subscription.pulls.push_back(
@@ -44,6 +41,19 @@ void Broker::Impl::Pull(Instant now, CallId call, const pubsub::PullRequest& req
   Advance(now, subscription);
   EnsureCeiling(subscription, subscription.ack_deadline(), out);
   Dispatch(now, subscription, out);
+  // Only waiting is limited: what can be answered at once is, or those that wait
+  // at empty subscriptions would keep everybody from the full ones.
+  if (waiting_pulls_ <= options_.waiting_pulls_max || !StopWaiting(call)) return;
+  Reply(call, LimitReached("waiting pulls", options_.waiting_pulls_max), out);
+}
+
+bool Broker::Impl::StopWaiting(CallId call) {
+  const auto found = calls_.find(call);
+  if (found == calls_.end() || found->second == 0) return false;
+  std::deque<WaitingPull>& pulls = catalog_.FindSubscription(found->second)->pulls;
+  std::erase_if(pulls, [call](const WaitingPull& pull) { return pull.call == call; });
+  --waiting_pulls_;
+  return true;
 }
 
 // Brings the subscription to `now`: what expired is ready again, what a delay

@@ -48,6 +48,7 @@ class Broker::Impl : public ImplState {
   void UpdateWake(Subscription& subscription);
   void AnswerDuePull(Actions& out);
   void DropStalePullDeadlines();
+  bool StopWaiting(CallId call);  // false: it is no pull that waits
 
   class Admin;        // admin_calls.h
   class Chores;       // chores.h

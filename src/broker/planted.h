@@ -54,7 +54,6 @@ enum class Planted : uint8_t {
   kHoldCountsAsAttempt,
   kAttemptNotCounted,
   kDeadLetterLost,
-  kDeadLetterNotFinished,
   // Changes in the middle.
   kSeekAnsweredBeforeCommit,
   kSeekForgottenOnReplay,

@@ -133,10 +133,15 @@ TEST_F(PullTest, WaitingPullsAreLimited) {
   options.waiting_pulls_max = 2;
   World world(options);
   ASSERT_TRUE(world.CreateTopic("top").ok());
+  ASSERT_TRUE(world.CreateTopic("full").ok());
   ASSERT_TRUE(world.CreateSubscription("std", "top", false).ok());
+  ASSERT_TRUE(world.CreateSubscription("full", "full", false).ok());
   const CallId first = world.StartPull("std", 1);
   world.StartPull("std", 1);
   EXPECT_THAT(world.Await(world.StartPull("std", 1)).status, HasCode(kExhausted));
+  world.Publish("full", {"m"});
+  EXPECT_THAT(world.Received(world.StartPull("full", 1)), SizeIs(1)) << "what does not have to wait is not limited";
+  EXPECT_THAT(world.Await(world.StartPull("full", 1)).status, HasCode(kExhausted));
   world.Cancel(first);
   EXPECT_FALSE(world.Answered(world.StartPull("std", 1)));
   world.Advance(10s);

@@ -99,7 +99,7 @@ TEST(ReportHtmlTest, AMapStandsAloneOrBesideARun) {
   }
   const std::string alone = ReportHtml({}, std::nullopt, sweep);
   EXPECT_THAT(alone, HasSubstr("<title>map · hopgap report</title>"));
-  EXPECT_THAT(alone, HasSubstr("MAP       what exactly-once adds"));  // for those without scripts
+  EXPECT_THAT(alone, HasSubstr("MAP       what an arm adds a hop"));  // for those without scripts
   const json data = json::parse(DataIn(alone));
   EXPECT_TRUE(data.at("runs").empty());
   const json& cells = data.at("sweep").at("map").at("cells");

@@ -210,7 +210,7 @@ std::string RenderSweep(const SweepPlan& plan, std::span<const SweepCell> cells,
     out += "\n";
   }
   out +=
-      "\nMAP       what an arm adds a hop, ms, by modack: difference of the medians to std\n"
+      "\nMAP       what an arm adds a hop, ms, by modack: difference of medians to std\n"
       "          at the same setting; sat: saturated, and what it served\n";
   for (size_t from = 0, to = 0; from < cells.size(); from = to) {
     while (to < cells.size() && (to == from || Heading(cells, cells[to]).empty())) ++to;

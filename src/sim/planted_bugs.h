@@ -58,7 +58,6 @@ inline constexpr PlantedBug kPlantedBugs[] = {
     {Planted::kHoldCountsAsAttempt, "HoldCountsAsAttempt"},
     {Planted::kAttemptNotCounted, "AttemptNotCounted"},
     {Planted::kDeadLetterLost, "DeadLetterLost"},
-    {Planted::kDeadLetterNotFinished, "DeadLetterNotFinished"},
     {Planted::kSeekAnsweredBeforeCommit, "SeekAnsweredBeforeCommit"},
     {Planted::kSeekForgottenOnReplay, "SeekForgottenOnReplay"},
     {Planted::kSeekLeavesLeased, "SeekLeavesLeased"},

@@ -141,8 +141,8 @@ TEST_F(ServeSeedTest, BeyondItsBacklogLimitAPublishIsRefused) {
     EXPECT_EQ(process.Wait(), 3);
     return process.output();
   };
-  Write(StrCat("projects: {p: {topics: {t: {messages: [{data: '", std::string(2000, 'x'),
-               "'}]}}, subscriptions: {s: {topic: t}}}}"));
+  Write(StrCat("projects: {p: {topics: {top: {messages: [{data: '", std::string(2000, 'x'),
+               "'}]}}, subscriptions: {sub: {topic: top}}}}"));
   EXPECT_THAT(serve("1KiB"), HasSubstr("acknowledged yet: the limit of 1024 is reached"));
   EXPECT_THAT(serve("1023"), HasSubstr("--backlog-limit 1023: is outside [1KiB, 1TiB]"));
   EXPECT_THAT(serve("99999999999TiB"), HasSubstr("is outside [1KiB, 1TiB]"));

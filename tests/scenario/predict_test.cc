@@ -258,7 +258,7 @@ TEST(SweepTest, SaturatedCellsSaySoAndAKilledSweepGoesOn) {
   EXPECT_FALSE(sweep.cells[1].saturated_at);
   const std::string text = report::RenderSweep(sweep.plan, sweep.cells);
   EXPECT_THAT(text, HasSubstr("saturated at "));
-  EXPECT_THAT(text, HasSubstr("      1   1 eos         go        eager        +"));
+  EXPECT_THAT(text, HasSubstr("      1   1 eos         go        eager         +"));
   EXPECT_THAT(text, HasSubstr("     50   1 eos         go        eager   sat "));
 
   // The last line is torn, as by a kill: that cell alone is simulated again.
