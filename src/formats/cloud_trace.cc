@@ -16,7 +16,7 @@ using Json = nlohmann::ordered_json;  // one kind in the whole room
 namespace words = trace::words;
 
 constexpr size_t kTraceIdDigits = 32;
-constexpr int kYearMax = 2261;  // the last whole one that nanoseconds since 1970 can hold
+constexpr int kYearMin = 1678, kYearMax = 2261;  // the whole ones that nanoseconds from 1970 can hold
 
 std::string TextOf(const Json& object, const char* name) {
   const auto found = object.find(name);
@@ -151,7 +151,8 @@ std::optional<WallTime> ParseRfc3339(std::string_view text) {
   const std::chrono::year_month_day date{std::chrono::year{part(0, 4)},
                                          std::chrono::month{static_cast<unsigned>(part(5, 2))},
                                          std::chrono::day{static_cast<unsigned>(part(8, 2))}};
-  if (!date.ok() || part(0, 4) > kYearMax || part(11, 2) > 23 || part(14, 2) > 59 || part(17, 2) > 60)
+  if (!date.ok() || part(0, 4) < kYearMin || part(0, 4) > kYearMax || part(11, 2) > 23 || part(14, 2) > 59 ||
+      part(17, 2) > 60)
     return std::nullopt;
   int64_t fraction_ns = 0;
   std::string_view rest = text.substr(kForm.size(), text.size() - kForm.size() - 1);

@@ -40,7 +40,7 @@ Played Play(Users& users, const Schedule& schedule, uint64_t slots, Duration len
   return out;
 }
 
-TEST(UsersTest, C47ABusyUserDropsEverySecondTickAndNumbersHaveNoGaps) {
+TEST(UsersTest, C47_ABusyUserDropsEverySecondTickAndNumbersHaveNoGaps) {
   Users users({.at_first = 1, .most = 1});
   const Schedule schedule(1000, 30);
   const Played played = Play(users, schedule, Schedule::SlotsIn(1000, 30s), 1900ms, 0ms);
@@ -56,7 +56,7 @@ TEST(UsersTest, C47ABusyUserDropsEverySecondTickAndNumbersHaveNoGaps) {
               HasSubstr("15 of 30 slots were not sent, the last 29.0 s after the first: 1 users"));
 }
 
-TEST(UsersTest, C49UsersAreAddedOneAtATimeAndThenNothingIsDropped) {
+TEST(UsersTest, C49_UsersAreAddedOneAtATimeAndThenNothingIsDropped) {
   Users users({.at_first = 10, .most = 60});
   const Schedule schedule(50'000, 1000);
   const Played played = Play(users, schedule, Schedule::SlotsIn(50'000, 20s), 1s, 15ms);
