@@ -235,6 +235,9 @@ void Checkers::StreamOpened(Instant now, uint64_t id, const pubsub::StreamingPul
   stream.lease_min = stream.lease_max = std::chrono::seconds{first.stream_ack_deadline_seconds};
   stream.messages_max = first.max_outstanding_messages;
   stream.bytes_max = first.max_outstanding_bytes;
+  // Opened while a switch is under way: it may come before or after what is asked here.
+  const SubscriptionBook* subscription = Find(first.subscription);
+  stream.loose = subscription != nullptr && subscription->kind == SubscriptionBook::Kind::kUnclear;
   streams_[id] = std::move(stream);
   StreamAsked(now, id, first);
 }
