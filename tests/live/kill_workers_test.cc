@@ -112,7 +112,9 @@ TEST_F(KillWorkersTest, NothingIsLostAndNothingIsHandledAfterItsAck) {
   const char* seconds = std::getenv("HOPGAP_TORTURE_SECONDS");
   const auto length = std::chrono::seconds{seconds == nullptr ? 6 : std::atoi(seconds)};
   const auto seed = std::random_device{}();
-  std::printf("seed %u, %lld s\n", seed, static_cast<long long>(length.count()));
+  std::printf("seed %u: kills for %lld s, then up to %d s until all leases have ended\n", seed,
+              static_cast<long long>(length.count()), seconds == nullptr ? 240 : 370);
+  std::fflush(stdout);
   std::mt19937 random{seed};
 
   live::Load::Options options;
@@ -136,6 +138,8 @@ TEST_F(KillWorkersTest, NothingIsLostAndNothingIsHandledAfterItsAck) {
   ASSERT_EQ(load.figures(0).answered, options.slots) << load.figures(0).last_error;
   ASSERT_EQ(group_.failure(), "");
   ASSERT_GE(kills, 3u) << "too few to mean anything";
+  std::printf("%llu kills; waiting for what was leased\n", static_cast<unsigned long long>(kills));
+  std::fflush(stdout);
 
   // A killed worker's leases last 60 s; a message may meet that at every hop.
   lab::HopFindings findings;
@@ -145,6 +149,9 @@ TEST_F(KillWorkersTest, NothingIsLostAndNothingIsHandledAfterItsAck) {
     if (findings.missing == 0) break;
   }
   // Copies whose leases still run come later; a long run waits for those too.
+  std::printf("%llu messages have not reached the end; waiting for late copies\n",
+              static_cast<unsigned long long>(findings.missing));
+  std::fflush(stdout);
   for (const Instant until = SteadyNow() + (seconds == nullptr ? 0s : 130s); SteadyNow() < until;) {
     group_.Tend(SteadyNow());
     std::this_thread::sleep_for(200ms);

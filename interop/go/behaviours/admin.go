@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"cloud.google.com/go/pubsub/v2"
 	"cloud.google.com/go/pubsub/v2/apiv1/pubsubpb"
 	"google.golang.org/api/iterator"
 	"google.golang.org/protobuf/types/known/fieldmaskpb"
@@ -188,18 +189,29 @@ func restarted(ctx context.Context, name, how string) (string, string, error) {
 	return "none lost", fmt.Sprintf("60 messages, %d delivered again", len(r.texts())-60), err
 }
 
+// first makes the subscription, opens a receiver on it, and publishes a message that it has when this returns.
+func first(ctx context.Context, name string, of *pubsubpb.Subscription, handle func(*pubsub.Message)) (*receiver, error) {
+	if err := create(ctx, name, of); err != nil {
+		return nil, err
+	}
+	r := receive(ctx, name, nil, handle)
+	err := publish(ctx, name, text("m0")...)
+	if err == nil {
+		err = r.await(1)
+	}
+	if err != nil {
+		r.close()
+		return nil, err
+	}
+	return r, nil
+}
+
 func replyLost(ctx context.Context, name string) (string, string, error) {
-	if err := create(ctx, name, &pubsubpb.Subscription{EnableExactlyOnceDelivery: true}); err != nil {
+	r, err := first(ctx, name, &pubsubpb.Subscription{EnableExactlyOnceDelivery: true}, nil)
+	if err != nil {
 		return "", "", err
 	}
-	r := receive(ctx, name, nil, nil)
 	defer r.close()
-	if err := publish(ctx, name, text("m0")...); err != nil {
-		return "", "", err
-	}
-	if err := r.await(1); err != nil {
-		return "", "", err
-	}
 	if err := control("/lose-reply?subscription="+subscriptionName(name), "armed"); err != nil {
 		return "", "", err
 	}
@@ -218,18 +230,12 @@ func replyLost(ctx context.Context, name string) (string, string, error) {
 }
 
 func transientFailure(ctx context.Context, name string) (string, string, error) {
-	if err := create(ctx, name, &pubsubpb.Subscription{EnableExactlyOnceDelivery: true}); err != nil {
+	r, err := first(ctx, name, &pubsubpb.Subscription{EnableExactlyOnceDelivery: true}, nil)
+	if err != nil {
 		return "", "", err
 	}
-	if err := control("/fail-acks?subscription="+subscriptionName(name), "armed"); err != nil {
-		return "", "", err
-	}
-	r := receive(ctx, name, nil, nil)
 	defer r.close()
-	if err := publish(ctx, name, text("m0")...); err != nil {
-		return "", "", err
-	}
-	if err := r.await(1); err != nil {
+	if err := control("/fail-acks?subscription="+subscriptionName(name), "armed"); err != nil {
 		return "", "", err
 	}
 	begun := time.Now()
@@ -237,17 +243,11 @@ func transientFailure(ctx context.Context, name string) (string, string, error) 
 }
 
 func streamRecycle(ctx context.Context, name string) (string, string, error) {
-	if err := create(ctx, name, nil); err != nil {
+	r, err := first(ctx, name, nil, acks)
+	if err != nil {
 		return "", "", err
 	}
-	r := receive(ctx, name, nil, acks)
 	defer r.close()
-	if err := publish(ctx, name, text("m0")...); err != nil {
-		return "", "", err
-	}
-	if err := r.await(1); err != nil {
-		return "", "", err
-	}
 	if err := control("/recycle?subscription="+subscriptionName(name), "recycled"); err != nil {
 		return "", "", err
 	}
@@ -255,7 +255,7 @@ func streamRecycle(ctx context.Context, name string) (string, string, error) {
 	if err := publish(ctx, name, text("m1")...); err != nil {
 		return "", "", err
 	}
-	err := until(func() bool { return slices.Contains(r.texts(), "m1") }, "the second message")
+	err = until(func() bool { return slices.Contains(r.texts(), "m1") }, "the second message")
 	return "received", fmt.Sprintf("%.2f s after the stream was closed", time.Since(begun).Seconds()), err
 }
 
