@@ -117,7 +117,7 @@ class Checkers {
                   uint64_t stream);
   void CheckAttempt(Instant now, const SubscriptionBook& subscription, const InboxEntry& entry, int32_t attempt);
   bool OnlyHeld(const InboxEntry& entry) const;
-  void NoteRevoked(Instant now, SubscriptionBook& subscription, MessageId id, const MessageBook& message);
+  void NoteRevoked(Instant now, SubscriptionBook& subscription, MessageId id);
   Instant LeasedUntil(Instant now, SubscriptionBook& subscription, MessageId id);
   bool FirstOfItsKey(SubscriptionBook& subscription, MessageId id);
   bool CertainlyFirst(SubscriptionBook& subscription, MessageId id);

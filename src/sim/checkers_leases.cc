@@ -122,7 +122,10 @@ void Checkers::Settle(Instant now, SubscriptionBook& subscription, const std::st
     // One from before a switch: what it acked is not known for certain.
     if (asked.ack && !newest && known->second.once != 1 + subscription.switches) return;
     if (asked.ack) return SettleAck(now, subscription, id, *entry);
-    if (newest) SettleModify(asked, *entry);
+    if (!newest) return;
+    // A lease that had perhaps ended runs again, as after a crash that forgot its end: what ended with it may not.
+    if (!asked.must) NoteRevoked(now, subscription, known->second.message);
+    SettleModify(asked, *entry);
     return;
   }
   ++tally_.acks_refused;

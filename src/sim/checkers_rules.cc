@@ -65,7 +65,7 @@ void Checkers::CheckRules(Instant now, SubscriptionBook& subscription, MessageId
   const auto place = std::lower_bound(line.begin(), line.end(), id);
   if (place == line.end() || *place != id) line.insert(place, id);
   CheckOrder(now, subscription, id, message, stream);
-  NoteRevoked(now, subscription, id, message);
+  NoteRevoked(now, subscription, id);
 }
 
 // What stands before it in its key is finished, or out with the same subscriber.
@@ -92,8 +92,10 @@ void Checkers::CheckOrder(Instant now, SubscriptionBook& subscription, MessageId
 }
 
 // A message that is sent again takes along what was sent after it.
-void Checkers::NoteRevoked(Instant now, SubscriptionBook& subscription, MessageId id, const MessageBook& message) {
-  for (const MessageId later : subscription.keys[message.key]) {
+void Checkers::NoteRevoked(Instant now, SubscriptionBook& subscription, MessageId id) {
+  const auto message = messages_.find(id);
+  if (message == messages_.end() || !Keyed(subscription, message->second)) return;
+  for (const MessageId later : subscription.keys[message->second.key]) {
     InboxEntry& entry = subscription.inbox[later];
     if (later <= id || !entry.newest) continue;
     entry.newest->lease_min = std::min(entry.newest->lease_min, now);

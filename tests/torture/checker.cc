@@ -271,8 +271,10 @@ void Checker::ModackAnswered(Instant now, size_t subscription, const std::string
   if (entry == nullptr || asked.empty() || entry->ack_id != ack_id) return;
   if (outcome == Outcome::kOk) {
     ++tally_.modacks;
-    // Of a standard subscription OK says nothing: the lease may have ended before.
-    if (rules_[subscription].exactly_once) entry->leased_until = asked.mapped().at + asked.mapped().length;
+    // Of a standard subscription OK says nothing: the lease may have ended before. And what was
+    // taken along by one before it of its key, after this was answered, does not come back to life.
+    const bool revoked = entry->leased_until == Instant::min();
+    if (rules_[subscription].exactly_once && !revoked) entry->leased_until = asked.mapped().at + asked.mapped().length;
   } else if (outcome == Outcome::kRefused) {
     const bool ended = entry->acked || entry->ack_asked;  // by an ack of the same id, perhaps
     if (rules_[subscription].exactly_once && asked.mapped().live && !ended && Live(now, subscription, *message)) {

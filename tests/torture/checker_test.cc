@@ -216,6 +216,20 @@ TEST_F(CheckerTest, FindsALiveIdWhoseLeaseCannotBeExtended) {
   EXPECT_EQ(Broken(), "the live id works");
 }
 
+TEST_F(CheckerTest, ALeaseThatWasTakenAlongMayHaveBeenExtendedBefore) {
+  Publish(1, "k");
+  Publish(2, "k");
+  Come(kOrdered, 1, "o1");
+  Come(kOrdered, 2, "o2");
+  checker_.ModackAsked(now_, kOrdered, "o2", 90s);
+  Modack(kOrdered, "o1", 0s);
+  Come(kOrdered, 1, "o3");  // and "o2" with it
+  checker_.ModackAnswered(now_, kOrdered, "o2", Outcome::kOk);
+  Ack(kOrdered, "o3");
+  Ack(kOrdered, "o2", Outcome::kRefused);
+  EXPECT_EQ(Broken(), "nothing");
+}
+
 TEST_F(CheckerTest, FindsAnAckIdThatIsGivenTwice) {
   Publish(1);
   Publish(2);
