@@ -24,6 +24,7 @@ Asked Checkers::Ask(Instant now, SubscriptionBook& subscription, const std::stri
   if (!entry.newest) return asked;
   const bool certain = subscription.seeks_pending == 0 && subscription.kind != SubscriptionBook::Kind::kUnclear;
   asked.version = certain ? subscription.version : 0;
+  asked.lapsed = now >= LeasedUntil(now, subscription, known->second.message) && !entry.acked;
   if (ack) {
     AskAck(now, subscription, id, entry, asked);
   } else {
@@ -31,7 +32,7 @@ Asked Checkers::Ask(Instant now, SubscriptionBook& subscription, const std::stri
   }
   const bool first = FirstOfItsKey(subscription, known->second.message);
   if (subscription.leaving || (ack && !entry.acked && !first)) asked.must = false;
-  if (now >= LeasedUntil(now, subscription, known->second.message) && !entry.acked) asked.must = false;
+  if (asked.lapsed) asked.must = false;
   if (entry.unclear || (entry.passed && !entry.acked)) asked.must = false;
   // Before it was switched to exactly-once delivery it may have given what it gives now.
   if (subscription.exactly_once() && known->second.once != 1 + subscription.switches && !entry.acked) {
@@ -54,7 +55,7 @@ void Checkers::AskAck(Instant now, SubscriptionBook& subscription, const std::st
   if (newest.voided && subscription.exactly_once()) return;
   if (newest.ack_id != id) {
     // A standard subscription takes a late ack unless somebody has the message now.
-    const bool taken = !subscription.exactly_once() && (now >= newest.lease_min || restarted);
+    const bool taken = !subscription.exactly_once() && (asked.lapsed || restarted);
     entry.ack_maybe |= taken;
     newest.touches += taken ? 1 : 0;
     // It may be the one that acked before a seek that left the message as it was.
@@ -121,11 +122,10 @@ void Checkers::Settle(Instant now, SubscriptionBook& subscription, const std::st
       return Break(now, "only the live id", StrCat(what, " of ", id, " was answered OK: it was not live"));
     // One from before a switch: what it acked is not known for certain.
     if (asked.ack && !newest && known->second.once != 1 + subscription.switches) return;
+    // A lease that had perhaps ended counts, as after a crash that forgot its end; what ended with it may not.
+    if (asked.lapsed) NoteRevoked(now, subscription, known->second.message);
     if (asked.ack) return SettleAck(now, subscription, id, *entry);
-    if (!newest) return;
-    // A lease that had perhaps ended runs again, as after a crash that forgot its end: what ended with it may not.
-    if (!asked.must) NoteRevoked(now, subscription, known->second.message);
-    SettleModify(asked, *entry);
+    if (newest) SettleModify(asked, *entry);
     return;
   }
   ++tally_.acks_refused;
