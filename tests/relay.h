@@ -47,6 +47,8 @@ class Relay {
   ~Relay() { Kill(); }
 
   const std::string& target() const { return target_; }
+  // What the server sent. After Kill().
+  const std::string& to_client() const { return to_client_; }
 
   void Kill() {
     if (!thread_.joinable()) return;
@@ -66,9 +68,10 @@ class Relay {
     poll(polled, 2, -1);
     return polled[0].revents != 0;
   }
-  static bool Copy(int from, int to) {
+  static bool Copy(int from, int to, std::string* seen = nullptr) {
     char buffer[65'536];
     const ssize_t size = recv(from, buffer, sizeof buffer, 0);
+    if (size > 0 && seen != nullptr) seen->append(buffer, static_cast<size_t>(size));
     return size > 0 && send(to, buffer, static_cast<size_t>(size), MSG_NOSIGNAL) == size;
   }
   void Pass() {
@@ -80,7 +83,7 @@ class Relay {
       poll(polled, 3, -1);
       if (polled[0].revents != 0) break;
       if (polled[1].revents != 0) alive = Copy(client, server);
-      if (alive && polled[2].revents != 0) alive = Copy(server, client);
+      if (alive && polled[2].revents != 0) alive = Copy(server, client, &to_client_);
     }
     Reset(server);  // first, so that the server knows when the client does
     Reset(client);
@@ -89,7 +92,7 @@ class Relay {
   const uint16_t server_port_;
   const int listener_ = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
   int stop_[2] = {-1, -1};
-  std::string target_;
+  std::string target_, to_client_;
   std::thread thread_;
 };
 

@@ -125,6 +125,46 @@ TEST_F(WireTest, StopEndsStreamsWithUnavailableAndFreesThePort) {
   EXPECT_EQ(connection_->CreateTopic("projects/hopgap/topics/again"), absl::OkStatus());
 }
 
+// The kinds of HTTP/2's frames, in order, with those that end a stream as 'E'.
+std::string FramesOf(std::string_view bytes) {
+  constexpr size_t kHeaderBytes = 9;
+  constexpr unsigned char kHeaders = 1, kGoAway = 7, kEndStream = 1;
+  std::string kinds;
+  while (bytes.size() >= kHeaderBytes) {
+    const auto byte = [&](size_t i) { return static_cast<unsigned char>(bytes[i]); };
+    const size_t size = kHeaderBytes + (size_t{byte(0)} << 16 | size_t{byte(1)} << 8 | byte(2));
+    if (byte(3) == kHeaders) kinds += (byte(4) & kEndStream) != 0 ? 'E' : 'h';
+    if (byte(3) == kGoAway) kinds += 'G';
+    if (size > bytes.size()) break;
+    bytes.remove_prefix(size);
+  }
+  return kinds;
+}
+
+// Otherwise a client opens its next stream on the connection that is about to go, and gets CANCELLED.
+TEST_F(WireTest, StopTellsConnectionsToGoAwayBeforeItEndsTheirStreams) {
+  constexpr uint64_t kStreams = 10;
+  Start();
+  CreateTopicAndSubscription(false);
+  Relay relay(server_->port());
+  connection_ = remote_.Connect(relay.target());
+  std::vector<remote::StreamRef> streams;
+  for (uint64_t id = 1; id <= kStreams; ++id) {
+    streams.push_back(connection_->OpenStream(mailbox_, id, StreamRequest(kSubscription)));
+    streams.back()->Read();
+  }
+  for (uint64_t id = 1; id <= kStreams; ++id) mailbox_.WaitResponse();
+  for (const remote::StreamRef& stream : streams) stream->Read();
+  server_->Stop();
+  for (uint64_t id = 1; id <= kStreams; ++id) {
+    EXPECT_EQ(mailbox_.WaitEnded(id).status.code(), absl::StatusCode::kUnavailable);
+  }
+  relay.Kill();
+  const std::string kinds = FramesOf(relay.to_client());
+  EXPECT_EQ(std::ranges::count(kinds, 'E'), kStreams) << kinds;
+  EXPECT_LT(kinds.find('G'), kinds.find('E')) << kinds;
+}
+
 // Nobody reads the stream, so its writes wait for the client for ever.
 TEST_F(WireTest, StopDoesNotWaitForAClientThatTakesNothing) {
   server::GrpcServer::Options options = ServerOptions();

@@ -275,15 +275,8 @@ void Broker::Impl::AckExactlyOnce(Instant now, Subscription& subscription, const
   const std::vector<AckedDelivery> acked = record.deliveries;
   const Then then = [this, request, acked](Instant at, Actions& after) {
     Subscription* owner = catalog_.FindSubscription(request->subscription);
-    if (owner != nullptr) {
-      std::vector<AckedDelivery> finished;
-      for (const auto& [sequence, generation] : acked) {
-        // A seek may have been quicker.
-        const Delivery* delivery = owner->Find(sequence);
-        if (delivery == nullptr || delivery->state != Delivery::State::kAckPending) continue;
-        owner->Finish(sequence, generation, Subscription::End::kAcked, finished);
-      }
-    }
+    // A seek may have been quicker.
+    if (owner != nullptr) FinishEach(*owner, acked, Delivery::State::kAckPending, Subscription::End::kAcked, after);
     Applied(at, request, after);
     // The credit that the acks gave back.
     if (owner == nullptr || acked.empty()) return;
@@ -298,6 +291,20 @@ void Broker::Impl::AckExactlyOnce(Instant now, Subscription& subscription, const
   if (!record.deliveries.empty()) return commits_.Persist({std::move(record)}, then, out);
   if (waits_for_another) return commits_.AfterAwaited(now, then, out);
   then(now, out);
+}
+
+// The journal knows of these. What was acked behind one of them before its turn, which has come, it hears of now.
+void Broker::Impl::FinishEach(Subscription& subscription, const std::vector<AckedDelivery>& deliveries,
+                              Delivery::State in, Subscription::End end, Actions& out) {
+  Acked early{.subscription = subscription.id, .deliveries = {}};
+  for (const auto& [sequence, generation] : deliveries) {
+    const Delivery* delivery = subscription.Find(sequence);
+    if (delivery == nullptr || delivery->state != in) continue;
+    std::vector<AckedDelivery> finished;
+    subscription.Finish(sequence, generation, end, finished);
+    early.deliveries.insert(early.deliveries.end(), finished.begin() + 1, finished.end());
+  }
+  if (!early.deliveries.empty()) commits_.Persist({std::move(early)}, nullptr, out);
 }
 
 void Broker::Impl::ModifyAckDeadline(Instant now, LeaseRequest modify, Actions& out) {

@@ -152,16 +152,7 @@ void Broker::Impl::DeadLetters::OnForwarded(Instant now, Incarnation source, con
                                             Actions& out) {
   Subscription* subscription = impl_.catalog_.FindSubscription(source);
   if (subscription == nullptr) return;
-  Acked early{.subscription = source, .deliveries = {}};
-  for (const auto& [sequence, generation] : dead) {
-    const Delivery* delivery = subscription->Find(sequence);
-    if (delivery == nullptr || delivery->state != Delivery::State::kDeadLettering) continue;
-    std::vector<AckedDelivery> finished;
-    subscription->Finish(sequence, generation, Subscription::End::kEnded, finished);
-    // Behind the message itself: what was acked before its turn, which has come.
-    early.deliveries.insert(early.deliveries.end(), finished.begin() + 1, finished.end());
-  }
-  if (!early.deliveries.empty()) impl_.commits_.Persist({std::move(early)}, nullptr, out);
+  impl_.FinishEach(*subscription, dead, Delivery::State::kDeadLettering, Subscription::End::kEnded, out);
   impl_.Advance(now, *subscription);
   impl_.Dispatch(now, *subscription, out);
 }

@@ -80,6 +80,8 @@ class Broker::Impl : public ImplState {
   void Classify(Instant now, Subscription& subscription, LeaseRequest& request);
   void AckStandard(Instant now, Subscription& subscription, LeaseRequest& request, Actions& out);
   void AckExactlyOnce(Instant now, Subscription& subscription, const SharedRequest& request, Actions& out);
+  void FinishEach(Subscription& subscription, const std::vector<AckedDelivery>& deliveries, Delivery::State in,
+                  Subscription::End end, Actions& out);
   void FailUnlessLive(Instant now, Subscription& subscription, LeaseRequest& request);
   void Extend(Instant now, Subscription& subscription, LeaseRequest& request);
   void ExtendAboveCeiling(Instant now, Subscription& subscription, const SharedRequest& request, Actions& out);

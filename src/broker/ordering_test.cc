@@ -201,6 +201,25 @@ TEST_F(OrderingTest, AnEarlyAckIsForgottenByACrashAndKeptOnceItIsInOrder) {
   EXPECT_THAT(DataOf(after.Pull("sub")), ElementsAre("m3"));
 }
 
+TEST_F(OrderingTest, AnEarlyAckIsKeptToo_WhenExactlyOnceWasSwitchedOnMeanwhile) {
+  Subscribe("sub");
+  world.PublishKeyed("top", "k", {"m1", "m2", "m3"});
+  auto ids = ByData(world.Pull("sub"));
+  EXPECT_TRUE(world.Ack("sub", {ids["m2"]}).ok());
+  pubsub::Subscription body;
+  body.name = World::Sub("sub");
+  body.enable_exactly_once_delivery = true;
+  EXPECT_TRUE(world
+                  .Do(pubsub::Method::kUpdateSubscription,
+                      pubsub::UpdateSubscriptionRequest{body, {"enable_exactly_once_delivery"}})
+                  .ok());
+  EXPECT_TRUE(world.Ack("sub", {ids["m1"]}).ok());
+  World after;
+  after.Replay(world.records, world.records.size());
+  after.Advance(60s);
+  EXPECT_THAT(DataOf(after.Pull("sub")), ElementsAre("m3"));
+}
+
 // Any number of publishes, streams that come and go, pulls, acks, nacks and
 // expiries: a message is only ever sent when each before it in its key is
 // finished, or out with the same subscriber. And all is finished in the end.

@@ -42,6 +42,17 @@ size_t CallGauge::calls() const {
   return calls_;
 }
 
+void CallGauge::Close() {
+  std::lock_guard lock(mu_);
+  closed_ = true;
+  is_closed_.notify_all();
+}
+
+void CallGauge::WaitForClosed() {
+  std::unique_lock lock(mu_);
+  is_closed_.wait(lock, [this] { return closed_; });
+}
+
 Call::Call(const CallSource& source, uint64_t id) : source_(source), ticket_(source.gauge), id_(id) {
   done_.kind = Op::Kind::kDone;
   read_.kind = Op::Kind::kRead;
@@ -73,7 +84,7 @@ void Call::OnComplete(Op::Kind kind, bool ok) {
   const CallRef self = shared_from_this();
   switch (kind) {
     case Op::Kind::kRequest:
-      if (!ok) return;  // the server shuts down
+      if (!ok) return source_.gauge.Close();
       Expect(source_, id_ + 1);
       done_.self = self;
       source_.owner.OnRequested(self);

@@ -49,11 +49,15 @@ class CallGauge {
   };
   void WaitForNone();
   size_t calls() const;
+  // The server takes no more RPCs, and somebody may wait for that.
+  void Close();
+  void WaitForClosed();
 
  private:
   mutable std::mutex mu_;
-  std::condition_variable none_;
-  size_t calls_ = 0;  // guarded by mu_
+  std::condition_variable none_, is_closed_;
+  size_t calls_ = 0;     // guarded by mu_
+  bool closed_ = false;  // guarded by mu_
 };
 
 // What calls come from and report to. All four outlive every call.

@@ -87,6 +87,10 @@ GrpcParts BuildGrpc(const GrpcServer::Options& options) {
 
 }  // namespace
 
+// From the moment at which gRPC takes no more RPCs until it has written so to every connection; it says when the former
+// is, and does the latter at once.
+constexpr Duration kGoAwayLead = std::chrono::milliseconds{2};
+
 class GrpcServer::Impl {
  public:
   Impl(const Options& options, std::unique_ptr<Acceptor> listening, GrpcParts parts, broker::Journal& journal,
@@ -128,9 +132,15 @@ class GrpcServer::Impl {
   void Stop() {
     if (!poller.joinable()) return;
     if (acceptor) acceptor->Stop();
+    // Connections are told to go away before their streams end. A client whose stream ended first would open the next
+    // one on the same connection, and gRPC ends that with CANCELLED, which is no reason for anybody to try again: the
+    // Python library gives up its subscriber.
+    std::thread ending([this] { rpc.server->Shutdown(std::chrono::system_clock::now() + stop_wait); });
+    gauge.WaitForClosed();
+    std::this_thread::sleep_for(kGoAwayLead);
     dispatcher.StopBroker();
     http.Stop();
-    rpc.server->Shutdown(std::chrono::system_clock::now() + stop_wait);
+    ending.join();
     // No operation may be begun on a queue that is shut down; without calls
     // there is nobody left to begin one.
     gauge.WaitForNone();

@@ -43,6 +43,7 @@ struct DeliveryBook {
   uint32_t touches = 0;  // acks and modacks that may have counted
   uint32_t modacks_pending = 0;
   bool ack_came = false, nack_came = false;  // and may have counted
+  bool ack_unknown = false;                  // an ack of it may have counted, and nobody heard
   bool nacked = false;                       // answered OK
   bool held = false;                         // exactly-once: leased when its process ended
   bool sought = false;                       // a seek may have ended its lease

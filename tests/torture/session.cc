@@ -83,7 +83,7 @@ absl::Status Session::Make() {
   return absl::OkStatus();
 }
 
-void Session::Advance(Duration length) {
+absl::Status Session::Advance(Duration length) {
   checker_.AdvanceAsked(length);
   remote::HttpClient http({.origin = StrCat("http://127.0.0.1:", port_)});
   const absl::StatusOr<remote::HttpResponse> answer = http.Send({.method = "POST",
@@ -91,9 +91,10 @@ void Session::Advance(Duration length) {
                                                                  .headers = {},
                                                                  .body = StrCat("{\"seconds\": ", length / 1s, "}"),
                                                                  .content_type = "application/json"});
-  if (!answer.ok()) return;
-  if (answer->status != 200) checker_.Break("the clock moves", StrCat("answered ", answer->status, ": ", answer->body));
+  if (!answer.ok()) return answer.status();
+  if (answer->status != 200) return absl::InternalError(StrCat("answered ", answer->status, ": ", answer->body));
   checker_.AdvanceAnswered();
+  return absl::OkStatus();
 }
 
 void Session::Consume(size_t subscription, bool stream, const Manners& manners) {

@@ -49,8 +49,8 @@ class Session final : public remote::Handler {
 
   // Blocks: the resources, once.
   absl::Status Make();
-  // Blocks: moves the broker's clock on.
-  void Advance(Duration length);
+  // Blocks: moves the broker's clock on. Not OK: nobody knows whether it moved.
+  absl::Status Advance(Duration length);
   // A consumer by StreamingPull, or by pulls.
   void Consume(size_t subscription, bool stream, const Manners& manners);
   // So many calls at once, from now on; bodies of up to that many bytes.
