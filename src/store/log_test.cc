@@ -341,11 +341,12 @@ TEST(CheckpointPolicyTest, ItIsDueWhenTheDiskHoldsTwiceWhatIsLiveOrTheTailGrowsL
     std::map<uint64_t, uint64_t> live;
     std::optional<std::vector<uint64_t>> want;
   };
-  const auto state = [](std::vector<uint64_t> sealed, uint64_t tail = 0, uint64_t room = 900) {
+  const auto state = [](std::vector<uint64_t> sealed, uint64_t tail = 0, uint64_t room = 900,
+                        uint64_t checkpoint = 10) {
     return Log::State{.segment_bytes = kSegment,
                       .sealed = std::move(sealed),
                       .since_checkpoint = tail,
-                      .checkpoint_bytes = 10,
+                      .checkpoint_bytes = checkpoint,
                       .room = room,
                       .files = 0};
   };
@@ -354,7 +355,7 @@ TEST(CheckpointPolicyTest, ItIsDueWhenTheDiskHoldsTwiceWhatIsLiveOrTheTailGrowsL
            Case{"nothing sealed", state({}), false, {}, std::nullopt},
            Case{"all dead", state({1}), false, {}, Numbers{}},
            Case{"half live", state({1, 2}), false, {{1, 500}, {2, 500}}, std::nullopt},
-           Case{"just less", state({1, 2}), false, {{1, 499}, {2, 500}}, Numbers{1}},
+           Case{"just less", state({1, 2}), false, {{1, 489}, {2, 500}}, Numbers{1}},
            Case{"the sparse ones are emptied",
                 state({1, 2, 3, 4}),
                 false,
@@ -365,6 +366,10 @@ TEST(CheckpointPolicyTest, ItIsDueWhenTheDiskHoldsTwiceWhatIsLiveOrTheTailGrowsL
            Case{"the tail above it", state({1}, 4001), false, {{1, 900}}, Numbers{}},
            Case{"full, nothing to win", state({1, 2}), true, {{1, 900}, {2, 900}}, std::nullopt},
            Case{"full, one to win", state({1, 2}), true, {{1, 900}, {2, 200}}, Numbers{2}},
+           Case{"what the newest checkpoint fills", state({1, 2, 3}, 0, 900, 1500), false, {}, std::nullopt},
+           Case{"more than that", state({1, 2, 3, 4}, 0, 900, 1500), false, {}, Numbers{}},
+           Case{"full of checkpoints", state({1, 2, 3}, 0, 900, 1500), true, {}, std::nullopt},
+           Case{"full, and more to win", state({1, 2, 3, 4}, 0, 900, 1500), true, {}, Numbers{}},
            Case{"full, no room to copy", state({1, 2}, 0, 399), true, {{1, 900}, {2, 200}}, std::nullopt},
        }) {
     SCOPED_TRACE(c.name);
