@@ -67,7 +67,7 @@ void DrawBroker(Dice& dice, FaultPlan& plan) {
   if (dice.Chance(150)) options.streams_max = dice.Between(1, 4);
   if (dice.Chance(200)) {
     options.every_project = DrawDelays(dice, plan.seed);
-    if (dice.Chance(300)) options.held_max = dice.Between(1, 10);
+    if (dice.Chance(300)) options.held_max = dice.Between(4, 20);  // fewer starve who does not ask again
   }
 }
 
