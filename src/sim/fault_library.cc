@@ -95,14 +95,18 @@ class LibrarySubscriber final : public Client {
         case Action::Kind::kPublished: break;
       }
     }
+    if (failed) return StartAgain();
     alarm_.Set(subscriber_->NextDeadline(), [this] {
       client::Actions due;
       subscriber_->OnDeadline(net_.now(), due);
       Perform(due);
     });
-    // A service would restart: so does this one.
-    if (!failed) return;
+  }
+
+  // A service would restart: so does this one. What the old one still has to do is not done.
+  void StartAgain() {
     ++life_;
+    alarm_.Set(std::nullopt, [] {});
     for (auto& [n, stream] : streams_) net_.Cancel(stream.id);
     net_.After(1s, [this] { Start(); });
   }

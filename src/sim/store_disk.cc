@@ -12,6 +12,7 @@ namespace {
 
 // Enough for any one of the journal's steps.
 constexpr uint64_t kOperationsPerStep = 8;
+constexpr uint64_t kExtraCheckpoints = 50;  // of 1,000 groups
 
 class StoreDisk final : public Disk {
  public:
@@ -52,7 +53,11 @@ class StoreDisk final : public Disk {
       broker.OnStored(stored);
       broker.OnPersisted(now, token, out);
       if (broker.checkpointing()) continue;
-      if (auto plan = journal_->NextCheckpoint(broker.live_bytes())) broker.StartCheckpoint(*std::move(plan), out);
+      std::optional<broker::CheckpointPlan> plan = journal_->NextCheckpoint(broker.live_bytes());
+      // One more than are due does no harm, where there is room.
+      if (!plan && journal_->PublishRoom() == broker::Journal::kUnlimited && dice_.Chance(kExtraCheckpoints))
+        plan.emplace();
+      if (plan) broker.StartCheckpoint(*std::move(plan), out);
     }
     return true;
   }
