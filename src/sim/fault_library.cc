@@ -108,7 +108,7 @@ class LibrarySubscriber final : public Client {
     ++life_;
     alarm_.Set(std::nullopt, [] {});
     for (auto& [n, stream] : streams_) net_.Cancel(stream.id);
-    net_.After(1s, [this] { Start(); });
+    net_.After(1s, InThisLife([this] { Start(); }));
   }
 
   std::function<void()> InThisLife(std::function<void()> then) {
