@@ -72,8 +72,10 @@ class LibrarySubscriber final : public Client {
 
   void Perform(client::Actions& actions) {
     const Instant now = net_.now();
+    const uint64_t life = life_;
     bool failed = false;
     for (Action& action : actions) {
+      if (life != life_) return;  // it failed in what came of the one before
       switch (action.kind) {
         case Action::Kind::kOpenStream: Open(action); break;
         case Action::Kind::kRead: {
@@ -95,6 +97,7 @@ class LibrarySubscriber final : public Client {
         case Action::Kind::kPublished: break;
       }
     }
+    if (life != life_) return;
     if (failed) return StartAgain();
     alarm_.Set(subscriber_->NextDeadline(), [this] {
       client::Actions due;
