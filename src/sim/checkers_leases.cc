@@ -32,7 +32,8 @@ Asked Checkers::Ask(Instant now, SubscriptionBook& subscription, const std::stri
   }
   const bool first = FirstOfItsKey(subscription, known->second.message);
   // A standard ack that came too early for its key ends the lease; a switch or a restart may forget the ack.
-  const bool early = ack && !first && !subscription.exactly_once() && entry.newest->ack_id == id;
+  const bool early = ack && !subscription.exactly_once() && entry.newest->ack_id == id &&
+                     !CertainlyFirst(subscription, known->second.message);
   if (early) entry.newest->lease_min = std::min(entry.newest->lease_min, now);
   if (subscription.leaving || (ack && !entry.acked && !first)) asked.must = false;
   if (asked.lapsed) asked.must = false;

@@ -56,6 +56,7 @@ class LibrarySubscriber final : public Client {
     old_.push_back(std::move(subscriber_));  // events may still be on their way to it
     subscriber_ = std::make_unique<client::Subscriber>(std::move(options), sink_, next_rpc_);
     streams_.clear();
+    between_lives_ = false;
     client::Actions actions;
     subscriber_->Start(net_.now(), actions);
     Perform(actions);
@@ -100,6 +101,7 @@ class LibrarySubscriber final : public Client {
     if (life != life_) return;
     if (failed) return StartAgain();
     alarm_.Set(subscriber_->NextDeadline(), [this] {
+      if (between_lives_) return;
       client::Actions due;
       subscriber_->OnDeadline(net_.now(), due);
       Perform(due);
@@ -109,7 +111,7 @@ class LibrarySubscriber final : public Client {
   // A service would restart: so does this one. What the old one still has to do is not done.
   void StartAgain() {
     ++life_;
-    alarm_.Set(std::nullopt, [] {});
+    between_lives_ = true;
     for (auto& [n, stream] : streams_) net_.Cancel(stream.id);
     net_.After(1s, InThisLife([this] { Start(); }));
   }
@@ -196,6 +198,7 @@ class LibrarySubscriber final : public Client {
   Alarm alarm_;
   trace::NullSink sink_;
   uint64_t next_rpc_ = 1, lives_ = 0, life_ = 0;
+  bool between_lives_ = false;
   std::unique_ptr<client::Subscriber> subscriber_;
   std::vector<std::unique_ptr<client::Subscriber>> old_;
   std::map<uint32_t, Stream> streams_;
