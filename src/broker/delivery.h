@@ -53,6 +53,7 @@ enum class LeaseEnd : uint8_t {
 struct Returned {
   uint32_t failures = 0;   // nacks and expired leases: delivery_attempt is one more
   uint32_t journaled = 0;  // how many of them the journal's records name
+  Generation failed = 0;   // after a restart: no delivery above this one is among them
   LeaseEnd how = LeaseEnd::kExpired;
   Instant at{};  // when its newest lease ended
 };

@@ -227,7 +227,7 @@ Returned& Subscription::NoteReturn(Sequence sequence, Delivery& delivery, Instan
   returned.how = how;
   returned.at = at;
   // A delivery fails once. One that had, and was held after a crash as nobody knew, may be nacked again.
-  const bool counted = delivery.held_after_restart && returned.failures >= delivery.generation;
+  const bool counted = delivery.held_after_restart && returned.failed >= delivery.generation;
   const bool counts = (how == LeaseEnd::kExpired || how == LeaseEnd::kNacked) && !counted;
   if (counts && planted != Planted::kAttemptNotCounted) ++returned.failures;
   return returned;
@@ -349,6 +349,7 @@ void Subscription::ReplayFailures(const AckedDelivery& failed) {
   delivery->returned = true;
   Returned& returned = returned_[failed.sequence];
   returned.failures = returned.journaled = failed.generation;
+  returned.failed = std::max(Generation{1}, delivery->journaled);
 }
 
 void Subscription::ReplayGeneration(const AckedDelivery& next) {
