@@ -42,6 +42,7 @@ Asked Checkers::Ask(Instant now, SubscriptionBook& subscription, const std::stri
   if (subscription.exactly_once() && known->second.once != 1 + subscription.switches && !entry.acked) {
     asked.may = true;
     entry.ack_maybe |= ack;
+    entry.more_attempts += ack ? 0 : 1;
     ++entry.newest->touches;
   }
   asked.touches = entry.newest->touches;
@@ -228,6 +229,7 @@ void Checkers::Deliver(Instant now, SubscriptionBook& subscription, const pubsub
   entry.ack_maybe = false;
   if (subscription.seeks_pending == 0) entry.unclear = false;
   entry.attempt = received.delivery_attempt;
+  entry.more_attempts = 0;
   if (received.message.Attribute(pubsub::kTraceparentAttribute)) {
     const auto event = written_.find(trace::DeliveryKey(received.ack_id));
     if (event == written_.end())

@@ -163,8 +163,8 @@ void Checkers::CheckAttempt(Instant now, const SubscriptionBook& subscription, c
   const bool same_process = entry.newest && entry.newest->epoch == epoch_;
   const int32_t next = entry.attempt + 1;
   const bool may_stay = subscription.value.enable_message_ordering;
-  const bool loose = entry.unclear || (entry.newest && entry.newest->sought);
-  if (attempt < 1 || attempt > next || attempt > static_cast<int32_t>(entry.deliveries)) {
+  const bool loose = entry.unclear || entry.more_attempts > 0 || (entry.newest && entry.newest->sought);
+  if (attempt < 1 || attempt > next + entry.more_attempts || attempt > static_cast<int32_t>(entry.deliveries)) {
     Break(now, "attempts", StrCat(said, ": more than there were"));
   } else if (loose) {
     return;  // it may start again at 1

@@ -87,7 +87,7 @@ pubsub::Subscription DrawSubscription(Dice& dice, const FaultPlan& plan, size_t 
   return made;
 }
 
-SubscriberPlan DrawSubscriber(Dice& dice, size_t subscription) {
+SubscriberPlan DrawSubscriber(Dice& dice, const FaultPlan& plan, size_t subscription) {
   SubscriberPlan made;
   made.subscription = subscription;
   const uint64_t kind = dice.Below(10);
@@ -97,6 +97,10 @@ SubscriberPlan DrawSubscriber(Dice& dice, size_t subscription) {
   made.stream_deadline_seconds = static_cast<int32_t>(dice.Between(10, dice.Chance(200) ? 90 : 20));
   made.messages_max = dice.Chance(500) ? static_cast<int64_t>(dice.Between(1, 6)) : 0;
   if (made.kind == SubscriberPlan::Kind::kPull && made.messages_max == 0) made.messages_max = 20;
+  // Behind long modacks a library that takes any number never catches up with the leases that end in its queue.
+  if (made.kind == SubscriberPlan::Kind::kLibrary && plan.broker.every_project && made.messages_max == 0) {
+    made.messages_max = 4;
+  }
   if (dice.Chance(200)) made.bytes_max = static_cast<int64_t>(dice.Between(1, 400));
   made.work_min = 1ms;
   made.work_max = dice.Chance(300) ? dice.Between(1s, 30s) : Duration{100ms};
@@ -165,7 +169,7 @@ void AddDeadLetters(Dice& dice, FaultPlan& plan) {
   dead.enable_exactly_once_delivery = dice.Chance(500);
   dead.ack_deadline_seconds = 10;
   plan.subscriptions.push_back(std::move(dead));
-  plan.subscribers.push_back(DrawSubscriber(dice, plan.subscriptions.size() - 1));
+  plan.subscribers.push_back(DrawSubscriber(dice, plan, plan.subscriptions.size() - 1));
 }
 
 }  // namespace
@@ -186,7 +190,7 @@ FaultPlan DrawFaultPlan(uint64_t seed) {
   }
   for (uint64_t i = 0; i < subscriptions; ++i) {
     plan.subscriptions.push_back(DrawSubscription(shape, plan, i));
-    for (uint64_t n = work.Between(1, 3); n > 0; --n) plan.subscribers.push_back(DrawSubscriber(work, i));
+    for (uint64_t n = work.Between(1, 3); n > 0; --n) plan.subscribers.push_back(DrawSubscriber(work, plan, i));
   }
   AddDeadLetters(work, plan);
   DrawChanges(changes, plan);
