@@ -55,7 +55,7 @@ Medians MediansOf(const std::vector<trace::Path>& paths) {
 
 std::vector<Medians> Measure(const std::function<void(cli::Plants&)>& plant) {
   LiveRun run = LiveRun::Quick();
-  run.options.millihertz = 50'000;
+  run.options.millihertz = 100'000;
   run.options.messages = kMessages;
   if (plant) plant(run.options.plants);
   const live::Result result = run.Go();
