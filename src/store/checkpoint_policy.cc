@@ -21,7 +21,7 @@ std::optional<broker::CheckpointPlan> PlanCheckpoint(const Log::State& state, bo
   const uint64_t used = state.sealed.size() * state.segment_bytes;
   // The next checkpoint is about as large as the newest one. Uncounted, one that fills a segment would be reason
   // enough for another, for ever.
-  const uint64_t enough = kUsePerLive * (live.total() + state.checkpoint_bytes);
+  const uint64_t enough = kUsePerLive * (live.total() + state.checkpoint_parts_bytes);
   const bool too_much = used > enough;
   const bool long_tail = state.since_checkpoint >
                          std::max(kTailSegments * state.segment_bytes, kTailPerCheckpoint * state.checkpoint_bytes);
@@ -45,7 +45,7 @@ std::optional<broker::CheckpointPlan> PlanCheckpoint(const Log::State& state, bo
   }
   if (freed == 0 && (!long_tail || disk_full)) return std::nullopt;
   // On a full disk it has to win more than it takes, and than what it makes of the one before.
-  if (disk_full && freed <= copied + kUsePerLive * state.checkpoint_bytes) return std::nullopt;
+  if (disk_full && freed <= copied + kUsePerLive * state.checkpoint_parts_bytes) return std::nullopt;
   std::sort(plan.copy_forward.begin(), plan.copy_forward.end());
   return plan;
 }

@@ -125,6 +125,7 @@ absl::Status Log::WriteGroup(const std::vector<const pubsub::Slices*>& records, 
   for (size_t i = range.first; i < range.end; ++i) {
     const RecordKind kind = KindOf(*records[i]);
     const uint64_t offset = offsets[i - range.first], sequence = next_sequence_++;
+    if (kind == RecordKind::kCheckpointPart) parts_since_began_ += FrameBytes(pubsub::TotalSize(*records[i]));
     if (kind == RecordKind::kPublished || kind == RecordKind::kBodiesCopied) {
       const std::string_view bytes =
           active_->bytes().substr(offset + kFrameHeaderBytes, pubsub::TotalSize(*records[i]));
@@ -153,6 +154,7 @@ absl::Status Log::NextSegment() {
 void Log::NoteBegan(const Position& at) {
   began_ = at;
   since_began_ = end_ - at.offset;
+  parts_since_began_ = 0;
 }
 
 absl::Status Log::NoteEnded(const pubsub::Slices& record) {
@@ -163,6 +165,7 @@ absl::Status Log::NoteEnded(const pubsub::Slices& record) {
   {
     const std::lock_guard lock(mu_);
     since_checkpoint_ = checkpoint_bytes_ = since_began_;
+    checkpoint_parts_bytes_ = parts_since_began_;
   }
   DropAllBut(began_->segment, std::get<broker::CheckpointEnded>(*ended).segments);
   began_.reset();
@@ -189,6 +192,7 @@ Log::State Log::state() const {
               .sealed = {},
               .since_checkpoint = since_checkpoint_,
               .checkpoint_bytes = checkpoint_bytes_,
+              .checkpoint_parts_bytes = checkpoint_parts_bytes_,
               .room = active_ == nullptr ? 0 : segment_bytes_ - end_,
               .files = needed_.size() + pool_.files_beside_those_in_use()};
   for (const auto& [number, segment] : needed_) {

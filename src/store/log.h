@@ -62,10 +62,11 @@ class Log {
   // For whoever decides when the next checkpoint is due.
   struct State {
     uint64_t segment_bytes = 0;
-    std::vector<uint64_t> sealed;   // numbers, in order; the one being written is not among them
-    uint64_t since_checkpoint = 0;  // bytes written behind the beginning of the newest complete one
-    uint64_t checkpoint_bytes = 0;  // of that one
-    uint64_t room = 0;              // left in the segment being written
+    std::vector<uint64_t> sealed;         // numbers, in order; the one being written is not among them
+    uint64_t since_checkpoint = 0;        // bytes written behind the beginning of the newest complete one
+    uint64_t checkpoint_bytes = 0;        // of that one, with what was written meanwhile
+    uint64_t checkpoint_parts_bytes = 0;  // ... of its own records, without the bodies that were copied
+    uint64_t room = 0;                    // left in the segment being written
     uint64_t files = 0;
   };
   State state() const;
@@ -109,12 +110,13 @@ class Log {
   uint64_t end_ = 0;                                     // guarded; in the active segment
   uint64_t since_checkpoint_ = 0;                        // guarded
   uint64_t checkpoint_bytes_ = 0;                        // guarded
+  uint64_t checkpoint_parts_bytes_ = 0;                  // guarded
   uint64_t next_sequence_ = 1;
   uint64_t next_group_ = 1;
-  std::optional<Position> began_;                // a checkpoint that is not complete
-  uint64_t since_began_ = 0;                     // bytes
-  std::optional<std::vector<uint64_t>> bodies_;  // Replay(): the segments that the checkpoint names
-  broker::Place verified_;                       // the frame that FindBody() summed last
+  std::optional<Position> began_;                     // a checkpoint that is not complete
+  uint64_t since_began_ = 0, parts_since_began_ = 0;  // bytes
+  std::optional<std::vector<uint64_t>> bodies_;       // Replay(): the segments that the checkpoint names
+  broker::Place verified_;                            // the frame that FindBody() summed last
   std::string buffer_;
 };
 

@@ -346,7 +346,8 @@ TEST(CheckpointPolicyTest, ItIsDueWhenTheDiskHoldsTwiceWhatIsLiveOrTheTailGrowsL
     return Log::State{.segment_bytes = kSegment,
                       .sealed = std::move(sealed),
                       .since_checkpoint = tail,
-                      .checkpoint_bytes = checkpoint,
+                      .checkpoint_bytes = 10,
+                      .checkpoint_parts_bytes = checkpoint,
                       .room = room,
                       .files = 0};
   };
