@@ -29,6 +29,10 @@ void Checker::Break(std::string promise, std::string what) {
   if (!violation_) violation_ = {std::move(promise), std::move(what)};
 }
 
+void Checker::Explain(std::string_view words) {
+  if (violation_) violation_->what += StrCat(" (the answer: ", words, ")");
+}
+
 std::string Checker::Name(size_t subscription, const Message& message) const {
   return StrCat("message ", message.id.empty() ? "(unanswered)" : message.id, " on '", rules_[subscription].name,
                 "' in life ", life_);
@@ -130,7 +134,8 @@ void Checker::CheckOrder(size_t subscription, const Message& message) {
   }
 }
 
-// What comes back takes with it what came after it of its key.
+// What comes back takes with it what came after it of its key; and so has what had come back, though a crash forgot
+// that and its old id works again.
 void Checker::Revoke(size_t subscription, const Message& message) {
   if (!rules_[subscription].ordered || message.key.empty()) return;
   const auto& line = keys_.at(message.key);
@@ -235,6 +240,7 @@ void Checker::AckAnswered(Instant now, size_t subscription, const std::string& a
     if (rules.forwards && !message->letter_id.empty())
       Break("dead letters", name + " acknowledged after it was forwarded");
     if (!newest && rules.exactly_once) return;
+    if (!was_live) Revoke(subscription, *message);
     entry->acked_life = life_;
     if (!std::exchange(entry->acked, true) && !rules.letters) Count(*message, 1);
     return;
@@ -271,6 +277,7 @@ void Checker::ModackAnswered(Instant now, size_t subscription, const std::string
   if (entry == nullptr || asked.empty() || entry->ack_id != ack_id) return;
   if (outcome == Outcome::kOk) {
     ++tally_.modacks;
+    if (!asked.mapped().live) Revoke(subscription, *message);
     // Of a standard subscription OK says nothing: the lease may have ended before. And what was
     // taken along by one before it of its key, after this was answered, does not come back to life.
     const bool revoked = entry->leased_until == Instant::min();

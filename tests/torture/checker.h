@@ -59,6 +59,8 @@ class Checker {
   size_t backlog() const { return existing_ - finished_; }
   // For what the driver finds out itself.
   void Break(std::string promise, std::string what);
+  // What the broker itself says of a promise that it has just broken.
+  void Explain(std::string_view words);
 
   const std::optional<Violation>& violation() const { return violation_; }
   const Tally& tally() const { return tally_; }

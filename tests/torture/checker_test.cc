@@ -230,6 +230,19 @@ TEST_F(CheckerTest, ALeaseThatWasTakenAlongMayHaveBeenExtendedBefore) {
   EXPECT_EQ(Broken(), "nothing");
 }
 
+TEST_F(CheckerTest, WhatALeaseTookAlongAtItsEndDoesNotComeBackWhenACrashForgotThatEnd) {
+  Publish(1, "k");
+  Publish(2, "k");
+  Come(kOrdered, 1, "o1");
+  Come(kOrdered, 2, "o2");
+  Modack(kOrdered, "o2", 600s);
+  Advance(121s);
+  checker_.Ended();
+  Ack(kOrdered, "o1");
+  Ack(kOrdered, "o2", Outcome::kRefused);
+  EXPECT_EQ(Broken(), "nothing");
+}
+
 TEST_F(CheckerTest, FindsAnAckIdThatIsGivenTwice) {
   Publish(1);
   Publish(2);

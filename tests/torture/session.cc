@@ -254,6 +254,7 @@ void Session::HandleMessages(size_t subscription, const std::vector<pubsub::Rece
 void Session::HandleDone(const Pending& pending, Event& event) {
   const Instant now = SteadyNow();
   gone_ |= event.status.code() == absl::StatusCode::kUnavailable;
+  const bool broken = checker_.violation().has_value();
   switch (pending.kind) {
     case Pending::Kind::kPublish: {
       --publishing_;
@@ -303,6 +304,7 @@ void Session::HandleDone(const Pending& pending, Event& event) {
         if (outcome == Outcome::kUnknown || outcome == Outcome::kTemporary) Keep(pending.subscription, {id}, false);
         if (outcome == Outcome::kRefused || pending.seconds == 0) Keep(pending.subscription, {id}, true);
       }
+      if (!broken && !event.status.ok()) checker_.Explain(MessageOf(event.status));
       if (!again.empty()) Ack(pending.subscription, again);
       if (pending.kind == Pending::Kind::kModack) Decide(pending.subscription, good);
       break;
