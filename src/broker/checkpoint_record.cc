@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <optional>
 
 #include "base/text.h"
 #include "pubsub/wire.h"
@@ -45,6 +46,7 @@ constexpr uint32_t kCeiling = 8;
 constexpr uint32_t kDeleted = 9;
 constexpr uint32_t kKeptFrom = 10;
 constexpr uint32_t kWhich = 11;
+constexpr uint32_t kFailed = 12;  // varints, one for each item with failures
 
 std::string Head(Type type, Incarnation owner) {
   std::string out;
@@ -149,15 +151,17 @@ struct Encoder {
     WireWriter writer(out);
     writer.Varint(kFirst, r.from);
     writer.Varint(kLast, r.to);
-    std::string packed;
+    std::string packed, failed;
     Sequence expected = r.from;
     for (const DeliveryStates::Item& item : r.items) {
       Put(packed, item.sequence - expected);
       Put(packed, item.generation);
       Put(packed, item.nacked);
       Put(packed, item.failures);
+      if (item.failures > 0) Put(failed, item.failed);
       expected = item.sequence + 1;
     }
+    if (!failed.empty()) writer.Text(kFailed, failed);
     return WithPacked(std::move(out), packed);
   }
   Slices operator()(const BodiesStored& r) const {
@@ -197,6 +201,7 @@ struct Fields {
   uint64_t type = 0, owner = 0, topic = 0, first = 0, last = 0, deleted = 0, kept_from = 0, which = 0;
   Duration ceiling{0};
   std::string_view packed;
+  std::optional<std::string_view> failed;
   std::vector<std::string_view> values;
 };
 
@@ -218,6 +223,7 @@ absl::StatusOr<Fields> ReadFields(std::string_view wire) {
     if (field.Is(kWhich, WireType::kVarint)) fields.which = field.value;
     if (field.Is(kCeiling, WireType::kVarint)) fields.ceiling = Duration{field.AsSigned()};
     if (field.Is(kPacked, WireType::kBytes)) fields.packed = field.bytes;
+    if (field.Is(kFailed, WireType::kBytes)) fields.failed = field.bytes;
     if (field.Is(kValue, WireType::kBytes)) fields.values.push_back(field.bytes);
   }
   if (!reader.ok()) return absl::DataLossError("checkpoint record: malformed bytes");
@@ -323,15 +329,18 @@ absl::StatusOr<CheckpointRecord> ReadSequenceSet(const Fields& fields) {
 
 absl::StatusOr<CheckpointRecord> ReadDeliveryStates(const Fields& fields) {
   DeliveryStates record{.subscription = fields.owner, .from = fields.first, .to = fields.last, .items = {}};
-  Unpacker in(fields.packed);
+  Unpacker in(fields.packed), failed(fields.failed.value_or(""));
   for (Sequence expected = record.from; in.more();) {
     const Sequence sequence = in.Add(expected, in.Take());
     const Generation generation = in.TakeSmall(), nacked = in.TakeSmall();
-    record.items.push_back({sequence, generation, nacked, in.TakeSmall()});
+    const uint32_t failures = in.TakeSmall();
+    const bool named = fields.failed && failures > 0;
+    record.items.push_back({sequence, generation, nacked, failures, named ? failed.TakeSmall() : 0});
     if (sequence >= record.to) in.Refuse();
     expected = in.Add(sequence, 1);
   }
-  if (!in.good() || record.from > record.to) return Malformed("states of deliveries");
+  const bool good = in.good() && failed.good() && !failed.more();
+  if (!good || record.from > record.to) return Malformed("states of deliveries");
   return CheckpointRecord(std::move(record));
 }
 

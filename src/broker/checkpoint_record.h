@@ -67,6 +67,7 @@ struct DeliveryStates {
     Generation generation = 0;  // the newest that is committed, or on its way
     Generation nacked = 0;
     uint32_t failures = 0;
+    Generation failed = 0;  // of Returned; 0, too, if the checkpoint is older than this field
   };
   Incarnation subscription = 0;
   Sequence from = 0, to = 0;

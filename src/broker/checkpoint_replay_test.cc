@@ -250,7 +250,8 @@ std::vector<std::string> WrittenState(World& world) {
       const DeliveryStates::Item& item = states->items[k];
       state.push_back("subscription " + std::to_string(states->subscription) + " message " +
                       std::to_string(item.sequence) + " generation " + std::to_string(item.generation) + " nacked " +
-                      std::to_string(item.nacked) + " failures " + std::to_string(item.failures));
+                      std::to_string(item.nacked) + " failures " + std::to_string(item.failures) + " failed " +
+                      std::to_string(item.failed));
     }
   }
   return state;

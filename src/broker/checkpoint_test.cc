@@ -141,6 +141,14 @@ TEST(CheckpointRecordTest, EveryKindComesBackAsItWas) {
   const auto ended = DecodeCheckpointRecord(
       pubsub::Bytes(pubsub::Join(EncodeCheckpointRecord(CheckpointEnded{.segments = {1, 5, 1ull << 40}}))));
   EXPECT_THAT(std::get<CheckpointEnded>(*ended).segments, ElementsAre(1, 5, 1ull << 40));
+  const DeliveryStates states{1, 5, 90, {{5, 3, 2, 1, 2}, {6, 1, 0, 0, 0}, {80, 4, 0, 3, 4}}};
+  const auto same = DecodeCheckpointRecord(pubsub::Bytes(pubsub::Join(EncodeCheckpointRecord(states))));
+  ASSERT_TRUE(same.ok()) << same.status();
+  for (size_t i = 0; i < states.items.size(); ++i) {
+    const DeliveryStates::Item &got = std::get<DeliveryStates>(*same).items.at(i), &want = states.items[i];
+    EXPECT_EQ(std::tie(got.sequence, got.generation, got.nacked, got.failures, got.failed),
+              std::tie(want.sequence, want.generation, want.nacked, want.failures, want.failed));
+  }
   EXPECT_EQ(KindOf(EncodeRecord(Published{.topic = 1, .first = 0, .messages = {}})[0].view()), RecordKind::kPublished);
   EXPECT_EQ(KindOf(EncodeRecord(TopicDeleted{.topic = 1})[0].view()), RecordKind::kOrdinary);
   EXPECT_EQ(KindOf(""), RecordKind::kOrdinary);
@@ -170,7 +178,7 @@ TEST(CheckpointRecordTest, BytesThatAreCutOrOverflowAreRefused) {
            SequenceSet{1, Which::kKept, 5, 1000, {{6, 1001}}}, SequenceSet{1, Which::kKept, 5, 1000, {{6, 6}}},
            SequenceSet{1, Which::kFinished, 5, 4, {}}, SequenceSet{1, Which::kEnded, ~0ull, ~0ull, {{~0ull, 3}}},
            SequenceSet{1, static_cast<Which>(3), 5, 1000, {}}, SnapshotPart{3, 1, 8, {{1, 9}}, snapshot},
-           DeliveryStates{1, 5, 7, {{7, 1, 0, 0}}}, DeliveryStates{1, 7, 5, {}}}) {
+           DeliveryStates{1, 5, 7, {{7, 1, 0, 0, 0}}}, DeliveryStates{1, 7, 5, {}}}) {
     EXPECT_FALSE(DecodeCheckpointRecord(pubsub::Bytes(wire(bad))).ok());
   }
   std::mt19937_64 engine(7);

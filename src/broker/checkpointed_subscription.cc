@@ -60,13 +60,14 @@ DeliveryStates CheckpointedSubscription::StatesFrom(Subscription& subscription, 
     if (seen > count) return false;
     const auto under_way = subscription.under_way_.find(sequence);
     if (under_way != subscription.under_way_.end()) {
-      if (under_way->second.generation > 1) record.items.push_back({sequence, under_way->second.generation, 0, 0});
+      if (under_way->second.generation > 1) record.items.push_back({sequence, under_way->second.generation, 0, 0, 0});
       return true;
     }
     const Returned* returned = delivery.returned ? subscription.FindReturned(sequence) : nullptr;
     const uint32_t failures = returned == nullptr ? 0 : returned->journaled;
     const bool known = delivery.journaled > 0 || delivery.nacked > 0 || failures > 0;
-    if (known) record.items.push_back({sequence, delivery.journaled, delivery.nacked, failures});
+    const Generation failed = failures == 0 ? 0 : returned->failed;
+    if (known) record.items.push_back({sequence, delivery.journaled, delivery.nacked, failures, failed});
     return true;
   });
   const auto middle = static_cast<std::ptrdiff_t>(record.items.size());
@@ -75,7 +76,7 @@ DeliveryStates CheckpointedSubscription::StatesFrom(Subscription& subscription, 
     if (at->first >= record.to) break;
     if (won++ == count) record.to = at->first;
     if (won > count) break;
-    if (at->second.journaled > 1) record.items.push_back({at->first, at->second.journaled, 0, 0});
+    if (at->second.journaled > 1) record.items.push_back({at->first, at->second.journaled, 0, 0, 0});
   }
   std::inplace_merge(record.items.begin(), record.items.begin() + middle, record.items.end(),
                      [](const auto& a, const auto& b) { return a.sequence < b.sequence; });
@@ -119,7 +120,9 @@ void CheckpointedSubscription::OnStates(Subscription& subscription, const Delive
     if (Delivery* delivery = subscription.Find(item.sequence)) {
       delivery->generation = delivery->journaled = item.generation;
       delivery->nacked = item.nacked;
-      if (item.failures > 0) subscription.ReplayFailures({item.sequence, item.failures});
+      if (item.failures == 0) continue;
+      subscription.ReplayFailures({item.sequence, item.failures});
+      subscription.returned_[item.sequence].failed = item.failed;
     } else if (item.generation > 1) {
       winners[item.sequence] = {.generation = item.generation, .journaled = item.generation};
     }

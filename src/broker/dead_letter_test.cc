@@ -301,6 +301,51 @@ TEST_F(RulesTest, TheEndOfAHoldIsNoAttemptAndANackInItIsOne) {
   EXPECT_EQ(after.Pull("sub").at(0).delivery_attempt, 2);
 }
 
+// It failed, that is in the journal, and its next generation is not: after a crash it is held once more.
+TEST_F(RulesTest, ANackInAHoldCountsNotAgainWhatHadFailedBeforeTheCrash) {
+  auto value = DeadLetters(true);
+  value.retain_acked_messages = true;
+  ASSERT_TRUE(world.Create("sub", "top", value).ok());
+  world.Publish("top", {"m"});
+  // With a seek the generations go on, and the attempts begin again.
+  EXPECT_TRUE(world.Ack("sub", AckIdsOf(world.Pull("sub"))).ok());
+  const pubsub::SeekRequest seek{.subscription = World::Sub("sub"), .target = kWall - 1s};
+  ASSERT_TRUE(world.Do(pubsub::Method::kSeek, seek).ok());
+  const auto second = world.Pull("sub");
+  ASSERT_THAT(second, SizeIs(1));
+  EXPECT_EQ(second[0].delivery_attempt, 1);
+  world.journal_waits = true;
+  world.Advance(11s);
+  while (world.Records<DeliveriesFailed>().empty()) world.PersistOne();
+  const auto failed = std::find_if(world.records.begin(), world.records.end(), [](const pubsub::Bytes& bytes) {
+    return std::holds_alternative<DeliveriesFailed>(*DecodeRecord(bytes));
+  });
+  World after;
+  after.Replay(world.records, static_cast<size_t>(failed - world.records.begin()) + 1);
+  EXPECT_TRUE(after.Modify("sub", AckIdsOf(second), 0).ok());
+  EXPECT_EQ(after.Pull("sub").at(0).delivery_attempt, 2);
+}
+
+TEST_F(RulesTest, ANackInAHoldCountsIfOnlyTheDeliveryBeforeItHadFailed) {
+  ASSERT_TRUE(world.Create("sub", "top", DeadLetters(true)).ok());
+  world.Publish("top", {"m"});
+  EXPECT_EQ(NackNext(world), 1);
+  const auto second = world.Pull("sub");
+  ASSERT_THAT(second, SizeIs(1));
+  for (const bool checkpointed : {false, true}) {
+    SCOPED_TRACE(checkpointed);
+    const size_t before = world.records.size();
+    if (checkpointed) world.Do([](Broker& broker, Actions& out) { broker.StartCheckpoint({}, out); });
+    World after;
+    for (size_t i = checkpointed ? before : 0; i < world.records.size(); ++i) {
+      ASSERT_TRUE(after.broker.Replay(world.records[i]).ok()) << i;
+    }
+    ASSERT_TRUE(after.broker.ReplayDone(after.now).ok());
+    EXPECT_TRUE(after.Modify("sub", AckIdsOf(second), 0).ok());
+    EXPECT_EQ(after.Pull("sub").at(0).delivery_attempt, 3);
+  }
+}
+
 TEST_F(RulesTest, AFailedIdSaysWhy) {
   std::vector<LeaseFailure> failures;
   auto options = World::Defaults();

@@ -82,6 +82,7 @@ void Broker::Impl::Return(Instant now, Subscription& subscription, Sequence sequ
   const bool counts = how == LeaseEnd::kExpired || how == LeaseEnd::kNacked;
   if (counts && subscription.value.dead_letter_policy) {
     returned.journaled = returned.failures;
+    returned.failed = delivery.NewestJournaled();
     subscription.failures_to_journal.push_back({sequence, returned.failures});
   }
   const std::optional<pubsub::RetryPolicy>& retry = subscription.value.retry_policy;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 
@@ -38,6 +39,9 @@ struct Delivery {
   uint32_t deliver_draws = 0, modack_draws = 0, ack_draws = 0;
   uint32_t bytes = 0;
   KeyLine* line = nullptr;  // of its ordering key, where that counts
+
+  // Of what was sent: the journal never names a first delivery.
+  Generation NewestJournaled() const { return std::max(Generation{1}, journaled); }
 };
 
 // How a lease ended without an ack.
@@ -53,7 +57,7 @@ enum class LeaseEnd : uint8_t {
 struct Returned {
   uint32_t failures = 0;   // nacks and expired leases: delivery_attempt is one more
   uint32_t journaled = 0;  // how many of them the journal's records name
-  Generation failed = 0;   // after a restart: no delivery above this one is among them
+  Generation failed = 0;   // ... and what they name as the newest one that had failed by then
   LeaseEnd how = LeaseEnd::kExpired;
   Instant at{};  // when its newest lease ended
 };

@@ -349,7 +349,7 @@ void Subscription::ReplayFailures(const AckedDelivery& failed) {
   delivery->returned = true;
   Returned& returned = returned_[failed.sequence];
   returned.failures = returned.journaled = failed.generation;
-  returned.failed = std::max(Generation{1}, delivery->journaled);
+  returned.failed = delivery->NewestJournaled();
 }
 
 void Subscription::ReplayGeneration(const AckedDelivery& next) {
