@@ -101,6 +101,11 @@ function(hopgap_headers name kind)
   target_precompile_headers(hopgap_${name} REUSE_FROM hopgap_headers)
 endfunction()
 
+# A program beside the rooms that begins with the same.
+function(hopgap_own_headers target)
+  target_precompile_headers(${target} REUSE_FROM hopgap_headers)
+endfunction()
+
 # hopgap_gtest(name_test): what every GoogleTest program of ours is. Half of a
 # clean build is tests: they are not optimised, and share the compiled headers
 # that most of them begin with. FILES: how many are one unit, 8 unless told.

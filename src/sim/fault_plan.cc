@@ -41,14 +41,14 @@ void DrawDisk(Dice& dice, FaultPlan& plan) {
   if (dice.Chance(300)) plan.wall_step_max = dice.Between(1s, 120h);
 }
 
-std::shared_ptr<const broker::Delays> DrawDelays(Dice& dice, uint64_t seed) {
+std::shared_ptr<const broker::Delays> DrawDelays(Dice& dice, uint64_t seed, Duration longest) {
   broker::Delays::Options options;
   options.seed = seed;
   for (auto* tables : {&options.profile.standard, &options.profile.exactly_once}) {
     for (broker::QuantileTable& table : *tables) {
       if (dice.Chance(500)) continue;
       auto made = broker::QuantileTable::Make(
-          {{.fraction = 0, .delay = 0ns}, {.fraction = kFractionOne, .delay = dice.Between(1ms, 3s)}});
+          {{.fraction = 0, .delay = 0ns}, {.fraction = kFractionOne, .delay = dice.Between(Duration{1ms}, longest)}});
       HOPGAP_CHECK(made.ok(), "two points that rise");
       table = *std::move(made);
     }
@@ -66,8 +66,10 @@ void DrawBroker(Dice& dice, FaultPlan& plan) {
   if (dice.Chance(150)) options.waiting_pulls_max = dice.Between(1, 3);
   if (dice.Chance(150)) options.streams_max = dice.Between(1, 4);
   if (dice.Chance(200)) {
-    options.every_project = DrawDelays(dice, plan.seed);
-    if (dice.Chance(300)) options.held_max = dice.Between(4, 20);  // fewer starve who does not ask again
+    // Where few may wait they do not wait long, or who does not ask again starves.
+    const bool few = dice.Chance(300);
+    options.every_project = DrawDelays(dice, plan.seed, few ? Duration{100ms} : Duration{3s});
+    if (few) options.held_max = dice.Between(4, 20);
   }
 }
 
