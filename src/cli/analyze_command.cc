@@ -24,7 +24,7 @@ namespace {
 
 struct AnalyzeOptions {
   std::vector<std::string> paths;
-  bool json = false, per_hop = false, csv = false, join_message_ids = false;
+  bool json = false, markdown = false, per_hop = false, csv = false, join_message_ids = false;
   std::string waterfall, trace, out, how, report;
   std::optional<int> streams;
   std::vector<std::string> thresholds;
@@ -32,11 +32,17 @@ struct AnalyzeOptions {
   WhatIfFlags what_if;
 };
 
+Presentation ShownAs(const AnalyzeOptions& options) {
+  return {.json = options.json,
+          .markdown = options.markdown,
+          .per_hop = options.per_hop,
+          .waterfall = options.waterfall,
+          .report = options.report};
+}
+
 int Print(report::Run run, const AnalyzeOptions& options) {
   if (!options.thresholds.empty()) run.configuration.thresholds = options.thresholds;
-  return PrintRun(
-      run, options.paths[0],
-      {.json = options.json, .per_hop = options.per_hop, .waterfall = options.waterfall, .report = options.report});
+  return PrintRun(run, options.paths[0], ShownAs(options));
 }
 
 absl::Status CheckWaterfallOf(const report::Run& run, const AnalyzeOptions& options) {
@@ -53,10 +59,7 @@ int AnalyzeSpans(std::vector<std::string> files, std::string name, const Analyze
   return AnalyzeForeign({.paths = std::move(files),
                          .name = std::move(name),
                          .collected = collected,
-                         .presentation = {.json = options.json,
-                                          .per_hop = options.per_hop,
-                                          .waterfall = options.waterfall,
-                                          .report = options.report},
+                         .presentation = ShownAs(options),
                          .thresholds = options.thresholds,
                          .csv = options.csv,
                          .join_message_ids = options.join_message_ids,
@@ -138,8 +141,13 @@ void AddAnalyze(CLI::App& app, Commands& commands) {
       "a folder that `hopgap run`, `simulate` or `collect` wrote; or files and folders of spans (OTLP, "
       "Jaeger, Zipkin, Tempo, Cloud Trace, _AllSpans, ClickHouse; packed or not), - for standard input; "
       "or cloudtrace:PROJECT");
-  command->add_flag("--json", options->json, "print one JSON document (docs/json.md)");
-  command->add_flag("--csv", options->csv, "print a line a delivery: instants and stages");
+  CLI::Option* json = command->add_flag("--json", options->json, "print one JSON document (docs/json.md)");
+  CLI::Option* markdown =
+      command->add_flag("--markdown", options->markdown, "print the answer, its tables and findings as Markdown")
+          ->excludes(json);
+  command->add_flag("--csv", options->csv, "print a line a delivery: instants and stages")
+      ->excludes(json)
+      ->excludes(markdown);
   command->add_flag("--per-hop", options->per_hop, "tables per hop as well");
   command->add_option("--waterfall", options->waterfall, "the arm whose median message is drawn");
   command->add_option("--trace", options->trace, "take one trace apart: which span gave which instant");

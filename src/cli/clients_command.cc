@@ -14,7 +14,7 @@
 namespace hopgap::cli {
 namespace {
 
-constexpr size_t kWidth = 100, kIndent = 16, kFactWidth = 30;
+constexpr size_t kWidth = 80, kIndent = 16, kFactIndent = 33;
 
 struct ClientsFlags {
   std::string name;
@@ -22,13 +22,13 @@ struct ClientsFlags {
 };
 
 // "  waits for  " and the text, wrapped beside it.
-std::string Paragraph(std::string_view head, std::string_view text) {
+std::string Paragraph(std::string_view head, std::string_view text, size_t indent = kIndent) {
   std::string out, line = StrCat("  ", head);
-  line.resize(kIndent - 1, ' ');
+  line.resize(indent - 1, ' ');
   for (const std::string_view word : Split(text, ' ')) {
     if (line.size() + 1 + word.size() > kWidth) {
       out += line + "\n";
-      line = std::string(kIndent - 1, ' ');
+      line = std::string(indent - 1, ' ');
     }
     line += StrCat(" ", word);
   }
@@ -46,13 +46,9 @@ std::string LongText(const client::Model& model) {
   std::string text = StrCat(ShortText(model), Paragraph("settings", words.settings));
   if (!words.differs.empty()) text += Paragraph("not modelled", words.differs);
   text += "\n";
-  for (const client::ModelFact& fact : client::FactsOf(model)) {
-    std::string line = StrCat("  ", fact.name);
-    line.resize(kFactWidth + 2, ' ');
-    text += StrCat(line, " ", fact.value, "\n");
-  }
+  for (const client::ModelFact& fact : client::FactsOf(model)) text += Paragraph(fact.name, fact.value, kFactIndent);
   text += StrCat("\nAs an arm: --arm eos-", model.name, " or --arm std-", model.name,
-                 "; with its own number of streams: --arm NAME:eos-", model.name, ",streams=default\n");
+                 "\nWith its own number of streams: --arm NAME:eos-", model.name, ",streams=default\n");
   return text;
 }
 

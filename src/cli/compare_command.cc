@@ -13,14 +13,21 @@
 #include "formats/report_html.h"
 #include "report/compare.h"
 #include "report/page.h"
+#include "report/paste.h"
 
 namespace hopgap::cli {
 namespace {
 
 struct CompareOptions {
   std::string first, second, report;
-  bool json = false;
+  bool json = false, markdown = false, csv = false;
 };
+
+std::string ComparisonText(const report::RunComparison& comparison, const CompareOptions& options) {
+  if (options.json) return formats::ComparisonJson(comparison);
+  if (options.markdown) return report::RenderMarkdown(comparison);
+  return options.csv ? report::RenderCsv(comparison) : report::RenderComparison(comparison);
+}
 
 formats::HtmlRun ToHtml(const std::string& folder, const RunFiles& files) {
   report::Summary summary = report::Summarize(files.run);
@@ -42,7 +49,7 @@ int CompareCommand(const CompareOptions& options) {
   if (comparison.arms.empty()) {
     return Fail(kBadConfiguration, "the runs have no arm of the same name: there is nothing to compare");
   }
-  const std::string text = options.json ? formats::ComparisonJson(comparison) : report::RenderComparison(comparison);
+  const std::string text = ComparisonText(comparison, options);
   std::fwrite(text.data(), 1, text.size(), stdout);
   if (options.report.empty()) return kOk;
   std::vector<formats::HtmlRun> runs;
@@ -64,7 +71,11 @@ void AddCompare(CLI::App& app, Commands& commands) {
   command->group("Explain");
   command->add_option("FIRST", options->first, "a folder that `hopgap run` or `simulate` wrote")->required();
   command->add_option("SECOND", options->second, "another one, which is compared with it")->required();
-  command->add_flag("--json", options->json, "print one JSON document (docs/json.md)");
+  CLI::Option* json = command->add_flag("--json", options->json, "print one JSON document (docs/json.md)");
+  CLI::Option* markdown =
+      command->add_flag("--markdown", options->markdown, "print the answer and its tables as Markdown, to paste")
+          ->excludes(json);
+  command->add_flag("--csv", options->csv, "print a line an arm and measure")->excludes(json)->excludes(markdown);
   command->add_option("--report", options->report, "write a page of the comparison and both runs here");
   commands.push_back({command, [options] { return CompareCommand(*options); }, false});
 }

@@ -18,6 +18,7 @@
 #include "formats/summary_json.h"
 #include "report/foreign.h"
 #include "report/from_spans.h"
+#include "report/paste.h"
 #include "report/summary.h"
 #include "report/text.h"
 #include "report/trace_text.h"
@@ -178,6 +179,24 @@ std::string AllText(const ForeignOptions& options, const Analysis& analysis, con
          report::FindingsText(analysis.foreign, options.streams);
 }
 
+// What was laid out for a terminal stands in it as code: nothing in it is markup.
+std::string AsCode(const std::string& text) {
+  std::string out;
+  for (const std::string_view line : Split(text, '\n')) out += StrCat(line.empty() ? "" : "    ", line, "\n");
+  return out;
+}
+
+std::string PastedText(const ForeignOptions& options, const Analysis& analysis, const report::Summary& summary) {
+  const std::string tables =
+      analysis.run.arms.empty() ? AsCode(NothingText(options, analysis)) : report::RenderMarkdown(summary);
+  return StrCat(tables, "\n", AsCode(report::FindingsText(analysis.foreign, options.streams)));
+}
+
+std::string ShownText(const ForeignOptions& options, const Analysis& analysis, const report::Summary& summary) {
+  if (options.presentation.markdown) return PastedText(options, analysis, summary);
+  return AllText(options, analysis, summary) + RenderJudgements(summary);
+}
+
 }  // namespace
 
 int AnalyzeForeign(const ForeignOptions& options) {
@@ -206,7 +225,7 @@ int AnalyzeForeign(const ForeignOptions& options) {
   if (options.csv) {
     PutOut(formats::DeliveriesCsv(analysis.foreign));
   } else {
-    PutOut(options.presentation.json ? json : AllText(options, analysis, summary) + RenderJudgements(summary));
+    PutOut(options.presentation.json ? json : ShownText(options, analysis, summary));
   }
   if (!options.presentation.report.empty()) {
     const std::string page = PageOf(options.name, analysis.run, summary, std::nullopt);

@@ -14,7 +14,7 @@ namespace hopgap::formats {
 // texts without escapes, no arrays in a span's attributes) straight from the text:
 // several times as fast as over a tree of the document. What else OTLP JSON may
 // hold, and every fault, is left to the reader over the tree, which names it. What
-// both read they read alike.
+// both read they read alike, also what stands twice: the last value, and all of a list.
 //
 // Not thread-safe.
 class OtlpLineScanner {

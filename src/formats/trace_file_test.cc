@@ -326,6 +326,25 @@ TEST(OtlpLineScannerTest, ReadsAsTheOtherReaderDoesOrNotAtAll) {
       {with(R"({"key":"service.name")", R"({"key":"args","value":{"arrayValue":{"values":[]}}},{"key":"service.name")"),
        true},
       {with(R"({"stringValue":"h1"})", R"({"arrayValue":{"values":[{"intValue":"1"}]}})"), false},
+      // Of what stands twice both take the last; lists go on.
+      {with(R"("kind":4)", R"("kind":4,"kind":5,"name":"first","name":"last")"), true},
+      {with(R"("kind":4)", R"("kind":4,"attributes":[{"key":"a","value":{"stringValue":"1"}}])"), true},
+      {with(R"("kind":4)", R"("kind":4,"events":[{"name":"one","name":"two"}])"), true},
+      {with(R"("kind":4)",
+            R"("kind":4,"links":[{"traceId":"0af7651916cd43dd8448eb211c80319e","spanId":"00f067aa0ba902b9"}])"),
+       true},
+      {with(R"("kind":4)", R"("parentSpanId":"","kind":4)"), true},
+      {with(R"("kind":4)", R"("status":{"code":1,"code":2},"status":{"message":"late"},"kind":4)"), true},
+      {with(R"({"intValue":"2"})", R"({"intValue":"2","stringValue":"x"},"value":{"boolValue":true})"), true},
+      {with(R"({"stringValue":"h1"})", R"({"stringValue":"h1"},"value":{"stringValue":"h2"})"), true},
+      {with(R"({"stringValue":"h1"})", R"({"stringValue":"h1"}},{"key":"host.name","value":{"stringValue":"h2"})"),
+       true},
+      {with(R"("scopeSpans":)",
+            R"("resource":{"attributes":[{"key":"service.name","value":{"stringValue":"b"}}]},"scopeSpans":)"),
+       true},
+      {with(R"("scopeSpans":)", R"("scopeSpans":[],"scopeSpans":)"), true},
+      {with(R"("version":"2.7.0")", R"("version":"2.7.0","version":"2.8.0")"), true},
+      {with(R"({"resourceSpans":)", R"({"resourceSpans":[],"resourceSpans":)"), true},
       {with("t create", R"(t\u0020create)"), false},
       {with("t create",
             "t\x01"
@@ -363,6 +382,7 @@ TEST(OtlpLineScannerTest, ReadsAsTheOtherReaderDoesOrNotAtAll) {
       EXPECT_EQ(LineOf(got), LineOf(want));
       ASSERT_THAT(got, SizeIs(1));
       EXPECT_EQ(got[0].host, want[0].host);
+      EXPECT_EQ(got[0].service, want[0].service);
       EXPECT_EQ(got[0].scope_version, want[0].scope_version);
     } else {
       EXPECT_THAT(got, IsEmpty());

@@ -104,6 +104,48 @@ std::string CsvNumber(const std::optional<int64_t>& nanoseconds) {
   return stats::IsInfinite(*nanoseconds) ? "inf" : absl::StrFormat("%.6f", static_cast<double>(*nanoseconds) / 1e6);
 }
 
+// How much more the second is: a sign, and what has no limit on one side says so.
+std::string SignedOrInf(int64_t nanoseconds) {
+  return stats::IsInfinite(nanoseconds) ? MsOrInf(nanoseconds) : SignedMillis(static_cast<double>(nanoseconds));
+}
+
+std::string DifferenceOf(int64_t value, const std::optional<int64_t>& low, const std::optional<int64_t>& high) {
+  return StrCat(SignedOrInf(value), " [", low ? SignedOrInf(*low) : "none", ", ", high ? SignedOrInf(*high) : "none",
+                "]");
+}
+
+const stats::QuantileDifference* QuantileOf(const MetricComparison& metric, stats::Probability p) {
+  for (const stats::QuantileDifference& difference : metric.quantiles) {
+    if (difference.p == p) return &difference;
+  }
+  return nullptr;
+}
+
+constexpr stats::Probability kComparedQuantiles[] = {stats::kP50, stats::kP90, stats::kP95, stats::kP99};
+
+std::string MarkdownArm(const ArmComparison& arm) {
+  std::string out =
+      StrCat("**", CellText(arm.arm), "**: second less first, ms [95 % interval]\n\n",
+             TableHead({"measure", "n first", "n second", "p50", "p90", "p95", "p99", "shift", "second is"}));
+  for (const MetricComparison& metric : arm.metrics) {
+    std::vector<std::string> cells = {CellText(metric.metric), StrCat(metric.n_first), StrCat(metric.n_second)};
+    for (const stats::Probability p : kComparedQuantiles) {
+      const stats::QuantileDifference* d = QuantileOf(metric, p);
+      cells.push_back(d == nullptr ? "–" : DifferenceOf(d->value, d->low, d->high));
+    }
+    cells.push_back(metric.shift ? DifferenceOf(metric.shift->value, metric.shift->low, metric.shift->high) : "–");
+    cells.emplace_back(WordName(metric.word));
+    out += TableRow(cells);
+  }
+  return out + "\n";
+}
+
+std::string MarkdownList(std::string_view head, const std::vector<std::string>& lines) {
+  std::string out;
+  for (const std::string& line : lines) out += StrCat("- ", head, CellText(line), "\n");
+  return out;
+}
+
 // "value,low,high" after a comma.
 std::string CsvEstimate(const EstimateOr& e) {
   if (!e) return ",,,";
@@ -141,6 +183,42 @@ std::string RenderCsv(const Summary& summary) {
           arm.n == 0 ? "" : absl::StrFormat("%.6f", ToMillis(stage.total) / static_cast<double>(arm.n));
       out += StrCat(CsvText(arm.run.name), ",", trace::StageKey(static_cast<trace::Stage>(i)), ",", arm.n, ",,", mean,
                     CsvEstimate(stage.p50), ",,,", CsvEstimate(stage.p95), ",,,,\n");
+    }
+  }
+  return out;
+}
+
+std::string RenderMarkdown(const RunComparison& c) {
+  std::string out = StrCat("**hopgap compare**: first ", CellText(c.first), ", second ", CellText(c.second), "\n\n");
+  const std::string notes = StrCat(
+      MarkdownList("**Warning:** ", c.warnings), MarkdownList("Asked for differently (first, second): ", c.differing),
+      MarkdownList("Only in the first: ", c.only_first), MarkdownList("Only in the second: ", c.only_second));
+  if (!notes.empty()) out += notes + "\n";
+  for (const std::string& sentence : c.answer) out += StrCat(CellText(sentence), "\n\n");
+  for (const ArmComparison& arm : c.arms) out += MarkdownArm(arm);
+  return StrCat(out,
+                "Unpaired, less the configured work. Shift: Hodges-Lehmann. Intervals take messages to be independent, "
+                "and are not corrected for how many there are.\n");
+}
+
+std::string RenderCsv(const RunComparison& c) {
+  std::string out = "arm,measure,n_first,n_second,p50_first_ms,p50_second_ms";
+  for (const char* figure : {"p50", "p90", "p95", "p99", "shift"}) {
+    out += StrCat(",", figure, "_difference_ms,", figure, "_difference_low_ms,", figure, "_difference_high_ms");
+  }
+  out += ",second_is\n";
+  for (const ArmComparison& arm : c.arms) {
+    for (const MetricComparison& metric : arm.metrics) {
+      out += StrCat(CsvText(arm.arm), ",", metric.metric, ",", metric.n_first, ",", metric.n_second, ",",
+                    CsvNumber(metric.p50_first), ",", CsvNumber(metric.p50_second));
+      for (const stats::Probability p : kComparedQuantiles) {
+        const stats::QuantileDifference* d = QuantileOf(metric, p);
+        out += d == nullptr ? ",,," : StrCat(",", CsvNumber(d->value), ",", CsvNumber(d->low), ",", CsvNumber(d->high));
+      }
+      out += metric.shift ? StrCat(",", CsvNumber(metric.shift->value), ",", CsvNumber(metric.shift->low), ",",
+                                   CsvNumber(metric.shift->high))
+                          : ",,,";
+      out += StrCat(",", WordName(metric.word), "\n");
     }
   }
   return out;

@@ -2,6 +2,7 @@
 
 #include <string>
 
+#include "report/compare.h"
 #include "report/summary.h"
 
 namespace hopgap::report {
@@ -16,5 +17,14 @@ std::string RenderMarkdown(const Summary& summary);
 // (work taken off), then every stage, summed over the hops. Milliseconds; empty
 // where there is no number, or n does not support it; "inf" for what never finished.
 std::string RenderCsv(const Summary& summary);
+
+// Two runs: what was compared, what speaks against it, the answer, then a table an
+// arm of the differences, second less first, with their intervals.
+std::string RenderMarkdown(const RunComparison& comparison);
+
+// A header line, then a line an arm and measure of both runs: the differences of the
+// quantiles and the shift, second less first, in milliseconds; empty where there is
+// none, "inf" beside what never finished.
+std::string RenderCsv(const RunComparison& comparison);
 
 }  // namespace hopgap::report

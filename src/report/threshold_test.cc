@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "report/compare.h"
+#include "report/paste.h"
 #include "report/run_builder_testing.h"
 
 namespace hopgap::report {
@@ -134,6 +135,10 @@ TEST(CompareRunsTest, FindsTheArmThatChanged) {
   EXPECT_EQ(CompareRuns(second, "b", first, "a").arms[1].metrics[0].word, Word::kFaster);
   EXPECT_THAT(c.answer[1], HasSubstr("eos is slower in the second run, +190 ms"));
   EXPECT_THAT(c.differing, IsEmpty());
+  EXPECT_THAT(RenderMarkdown(c), HasSubstr("| until_handled | 31 | 31 | +190"));
+  EXPECT_THAT(RenderCsv(c), HasSubstr("\neos,until_handled,31,31,"));
+  EXPECT_THAT(RenderCsv(c), HasSubstr(",190.000000,"));
+  EXPECT_THAT(RenderCsv(c), HasSubstr(",slower\n"));
 }
 
 TEST(CompareRunsTest, SaysWhatDoesNotCompare) {
@@ -152,6 +157,11 @@ TEST(CompareRunsTest, SaysWhatDoesNotCompare) {
   const std::string text = RenderComparison(c);
   EXPECT_THAT(text, HasSubstr("streams: 4, 9"));
   EXPECT_THAT(text, HasSubstr("only in the second: new"));
+  const std::string markdown = RenderMarkdown(c);
+  EXPECT_THAT(markdown, HasSubstr("- **Warning:** the second run is invalid: std: late\n"));
+  EXPECT_THAT(markdown, HasSubstr("- Asked for differently (first, second): streams: 4, 9\n"));
+  EXPECT_THAT(markdown, HasSubstr("- Only in the first: eos\n- Only in the second: new\n"));
+  EXPECT_THAT(markdown, HasSubstr("| until_handled | 31 | 0 | – | – | – | – | – | not comparable |\n"));
 }
 
 }  // namespace

@@ -90,6 +90,11 @@ TEST_F(ReportCliTest, ComparesTwoFolders) {
   EXPECT_THAT(Read("c.html"), HasSubstr("hopgap.compare/1"));
   const Ended document = Hopgap({"compare", "a", "b", "--json"});
   EXPECT_EQ(nlohmann::json::parse(document.output).at("arms").size(), 5u);
+  EXPECT_THAT(Hopgap({"compare", "a", "b", "--markdown"}).output, HasSubstr("| until_handled |"));
+  EXPECT_THAT(Hopgap({"compare", "a", "b", "--csv"}).output, HasSubstr("arm,measure,n_first,n_second,"));
+  EXPECT_NE(Hopgap({"compare", "a", "b", "--csv", "--markdown"}).code, 0);
+  EXPECT_THAT(Hopgap({"analyze", "a", "--markdown"}).output, HasSubstr("| arm | n | unfinished |"));
+  EXPECT_THAT(Hopgap({"analyze", "a/spans.jsonl", "--markdown"}).output, HasSubstr("spans alone"));
 }
 
 TEST_F(ReportCliTest, SaysWhatAFolderLacks) {
