@@ -100,7 +100,7 @@ int ClientsCommand(const ClientsFlags& flags) {
   if (flags.json) {
     text += "\n]}\n";
   } else if (models.size() > 1) {
-    text += "hopgap clients NAME tells more of one; hopgap simulate --arm eos-NAME measures it.\n";
+    text += "hopgap clients NAME tells more of one;\nhopgap simulate --arm eos-NAME measures it.\n";
   }
   std::fputs(text.c_str(), stdout);
   return kOk;

@@ -94,7 +94,7 @@ TEST_F(ReportCliTest, ComparesTwoFolders) {
   EXPECT_THAT(Hopgap({"compare", "a", "b", "--csv"}).output, HasSubstr("arm,measure,n_first,n_second,"));
   EXPECT_NE(Hopgap({"compare", "a", "b", "--csv", "--markdown"}).code, 0);
   EXPECT_THAT(Hopgap({"analyze", "a", "--markdown"}).output, HasSubstr("| arm | n | unfinished |"));
-  EXPECT_THAT(Hopgap({"analyze", "a/spans.jsonl", "--markdown"}).output, HasSubstr("spans alone"));
+  EXPECT_THAT(Hopgap({"analyze", "a/spans.otlp.jsonl", "--markdown"}).output, HasSubstr("spans alone"));
 }
 
 TEST_F(ReportCliTest, SaysWhatAFolderLacks) {
