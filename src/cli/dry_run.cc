@@ -39,7 +39,8 @@ DryRun EstimateRun(const lab::Options& options) {
   for (const lab::ArmSpec& arm : options.arms) run.streams += hops * (arm.streams > 0 ? arm.streams : options.streams);
   run.spans = run.published * kSpansPerHop;
   run.billed_bytes = 2 * run.published * kBilledBytesMin;
-  const uint64_t slots_per_minute = std::min(options.slots, options.millihertz * 60 / 1000 + 1);
+  const uint64_t slots_per_minute =
+      std::min(options.slots, options.arrival.Highest(options.millihertz) * 60 / 1000 + 1);
   run.peak_kb_per_minute = static_cast<double>(arms * hops * slots_per_minute * kBilledBytesMin) / 1000;
   return run;
 }

@@ -8,6 +8,7 @@
 
 #include "base/system_clock.h"
 #include "base/text.h"
+#include "cli/arrival.h"
 #include "cli/commands.h"
 #include "cli/exit_codes.h"
 #include "cli/options.h"
@@ -26,7 +27,9 @@ constexpr uint64_t kSlotsMax = 10'000'000;
 
 struct LoadFlags {
   std::vector<std::string> urls;
-  std::string rate = "1", messages, duration, timeout = "30s";
+  std::string rate = "1", arrival = "constant", messages, duration, timeout = "30s";
+  uint64_t seed = kBuiltinSeed;
+  bool rate_given = false;
   uint32_t users = 0, users_max = 0;  // 0: not given
   bool json = false, quiet = false;
 };
@@ -43,9 +46,10 @@ absl::StatusOr<live::Load::Options> Options(const LoadFlags& flags) {
     options.targets.push_back(
         {.name = named ? text.substr(0, equals) : url->origin, .url = *std::move(url), .offset = Duration{0}});
   }
-  absl::StatusOr<uint64_t> millihertz = ParseRate(flags.rate);
-  if (!millihertz.ok()) return millihertz.status();
-  options.millihertz = *millihertz;
+  absl::StatusOr<ArrivalPlan> plan = ParseArrival(flags.arrival, flags.rate, flags.rate_given, flags.seed);
+  if (!plan.ok()) return plan.status();
+  options.millihertz = plan->millihertz;
+  options.arrival = plan->arrival;
   if (!flags.messages.empty() && !flags.duration.empty()) {
     return absl::InvalidArgumentError("--messages and --duration: give one of them");
   }
@@ -57,7 +61,7 @@ absl::StatusOr<live::Load::Options> Options(const LoadFlags& flags) {
   if (!flags.duration.empty()) {
     absl::StatusOr<Duration> length = ParseDuration("--duration", flags.duration);
     if (!length.ok()) return length.status();
-    options.slots = lab::Schedule::SlotsIn(options.millihertz, *length);
+    options.slots = lab::Schedule::SlotsIn(options.millihertz, options.arrival, *length, kSlotsMax);
   }
   if (options.slots < 1 || options.slots > kSlotsMax) {
     return absl::InvalidArgumentError(StrCat("--messages: ", options.slots, " is outside [1, ", kSlotsMax, "]"));
@@ -151,7 +155,7 @@ int LoadCommand(const LoadFlags& flags) {
     failed = failed || targets.back().failed > 0 || targets.back().not_sent > 0;
   }
   if (flags.json) {
-    std::printf("%s\n", formats::LoadJson(targets, options->millihertz, options->slots).c_str());
+    std::printf("%s\n", formats::LoadJson(targets, options->millihertz, flags.arrival, options->slots).c_str());
   } else {
     for (const formats::LoadTarget& target : targets) Print(target);
   }
@@ -166,7 +170,9 @@ void AddLoad(CLI::App& app, Commands& commands) {
   CLI::App* command = app.add_subcommand("load", "open-loop load on APIs: the schedule of run, over HTTP");
   command->group("Deploy");
   command->add_option("--url", flags->urls, "[NAME=]http://HOST:PORT/send; each slot goes to every URL")->required();
-  command->add_option("--rate", flags->rate, "messages a second, per URL, evenly spread")->capture_default_str();
+  CLI::Option* rate = command->add_option("--rate", flags->rate, "messages a second, per URL")->capture_default_str();
+  command->add_option("--arrival", flags->arrival, kArrivalHelp)->capture_default_str();
+  command->add_option("--seed", flags->seed, "of drawn arrivals")->capture_default_str();
   command->add_option("--messages", flags->messages, "per URL (default 31)");
   command->add_option("--duration", flags->duration, "instead of --messages: every slot in [0, DURATION)");
   command->add_option("--timeout", flags->timeout, "of each request")->capture_default_str();
@@ -181,7 +187,10 @@ void AddLoad(CLI::App& app, Commands& commands) {
       ->needs(users);
   command->add_flag("--json", flags->json, "print one JSON document (docs/json.md)");
   command->add_flag("--quiet", flags->quiet, "no progress, only results");
-  commands.push_back({command, [flags] { return LoadCommand(*flags); }});
+  commands.push_back({command, [flags, rate] {
+                        flags->rate_given = rate->count() > 0;
+                        return LoadCommand(*flags);
+                      }});
 }
 
 }  // namespace hopgap::cli

@@ -8,6 +8,7 @@
 #include <set>
 
 #include "base/text.h"
+#include "cli/arrival.h"
 #include "cli/target_flags.h"
 #include "lab/schedule.h"
 #include "report/threshold.h"
@@ -131,7 +132,7 @@ absl::StatusOr<uint64_t> ParseRate(std::string_view text) {
 
 struct RunFlags::Raw {
   bool simulated = false;
-  std::string rate = "1", messages, duration, hops = "3", work = "200ms", streams = "4";
+  std::string rate = "1", arrival = "constant", messages, duration, hops = "3", work = "200ms", streams = "4";
   std::string max_outstanding = "1000", client = "go", publish = "await", drain = "30s";
   std::string policy = "eager", target, profile = "cloud-replay", preset, seed, spans = "auto", out;
   std::string waterfall, report, ring_events = "4000000";
@@ -146,6 +147,7 @@ struct RunFlags::Raw {
 
   void AddOutput(CLI::App& app, const std::string& output);
   void AddTarget(CLI::App& app, const std::string& group);
+  absl::Status FinishArrival(RunOptions& options) const;
   absl::Status ApplyPreset(RunOptions& options) const;
   absl::Status FinishSize(RunOptions& options) const;
   absl::Status FinishTarget(RunOptions& options) const;
@@ -198,9 +200,8 @@ RunFlags::RunFlags(CLI::App& app, bool simulated) : raw_(std::make_shared<Raw>()
   Raw& raw = *raw_;
   raw.simulated = simulated;
   const std::string load = "Load", chain = "Chain and client", broker = "Broker", output = "Output";
-  raw.rate_given = app.add_option("--rate", raw.rate, "messages a second, per arm, evenly spread")
-                       ->group(load)
-                       ->capture_default_str();
+  raw.rate_given = app.add_option("--rate", raw.rate, "messages a second, per arm")->group(load)->capture_default_str();
+  app.add_option("--arrival", raw.arrival, kArrivalHelp)->group(load)->capture_default_str();
   raw.messages_given = app.add_option("--messages", raw.messages, "messages per arm (default 31)")->group(load);
   raw.duration_given =
       app.add_option("--duration", raw.duration, "instead of --messages: every slot in [0, DURATION)")->group(load);
@@ -210,7 +211,7 @@ RunFlags::RunFlags(CLI::App& app, bool simulated) : raw_(std::make_shared<Raw>()
   app.add_option("--preset", raw.preset,
                  "published-1rps (the defaults) or published-5rps (5/s for 30 s, 10 streams, warm-up 5 s left out)")
       ->group(load);
-  app.add_option("--seed", raw.seed, "of the added delays and phases (default: built in)")->group(load);
+  app.add_option("--seed", raw.seed, "of the added delays, phases and drawn arrivals (default: built in)")->group(load);
   app.add_option("--hops", raw.hops, "workers in a chain")->group(chain)->capture_default_str();
   app.add_option("--work", raw.work, "simulated work per handler")->group(chain)->capture_default_str();
   raw.streams_given = app.add_option("--streams", raw.streams, "StreamingPull streams per worker (Go's NumGoroutines)")
@@ -254,6 +255,9 @@ RunFlags::RunFlags(CLI::App& app, bool simulated) : raw_(std::make_shared<Raw>()
 
 absl::Status RunFlags::Raw::ApplyPreset(RunOptions& options) const {
   options.preset = preset;
+  if (!preset.empty() && !options.arrival_text.empty()) {
+    return Bad("--arrival", arrival, StrCat("not with --preset ", preset, ", whose messages are evenly spread"));
+  }
   if (preset.empty() || preset == "published-1rps") return absl::OkStatus();
   if (preset != "published-5rps") return Bad("--preset", preset, "is neither published-1rps nor published-5rps");
   if (rate_given->count() == 0) options.millihertz = 5000;
@@ -277,7 +281,7 @@ absl::Status RunFlags::Raw::FinishSize(RunOptions& options) const {
   if (duration_given->count() > 0) {
     absl::StatusOr<Duration> length = ParseDuration("--duration", duration);
     if (!length.ok()) return length.status();
-    options.messages = lab::Schedule::SlotsIn(options.millihertz, *length);
+    options.messages = lab::Schedule::SlotsIn(options.millihertz, options.arrival, *length, kMessagesMax);
     if (options.messages < 1 || options.messages > kMessagesMax) {
       return Bad("--duration", duration,
                  StrCat("gives ", options.messages, " messages, outside [1, ", kMessagesMax, "]"));
@@ -348,11 +352,6 @@ absl::Status RunFlags::Raw::FinishRest(RunOptions& options) const {
     return Bad("--client", client, MessageOf(model.status()));
   }
   options.client = client;
-  if (!seed.empty()) {
-    absl::StatusOr<uint64_t> number = ParseCount("--seed", seed, 0, ~uint64_t{0});
-    if (!number.ok()) return number.status();
-    options.seed = *number;
-  }
   absl::StatusOr<SpanChoice> choice = ParseSpans(spans);
   if (!choice.ok()) return choice.status();
   options.spans = *choice;
@@ -382,14 +381,27 @@ absl::Status RunFlags::Raw::FinishRest(RunOptions& options) const {
   return absl::OkStatus();
 }
 
+// The rate and how it arrives; what is drawn is drawn under the seed.
+absl::Status RunFlags::Raw::FinishArrival(RunOptions& options) const {
+  if (!seed.empty()) {
+    absl::StatusOr<uint64_t> number = ParseCount("--seed", seed, 0, ~uint64_t{0});
+    if (!number.ok()) return number.status();
+    options.seed = *number;
+  }
+  absl::StatusOr<ArrivalPlan> plan = ParseArrival(arrival, rate, rate_given->count() > 0, options.seed);
+  if (!plan.ok()) return plan.status();
+  options.millihertz = plan->millihertz;
+  options.arrival = plan->arrival;
+  options.arrival_text = plan->text;
+  return absl::OkStatus();
+}
+
 absl::StatusOr<RunOptions> RunFlags::Finish() const {
   const Raw& raw = *raw_;
   RunOptions options;
   options.simulated = raw.simulated;
   options.profile = raw.profile;
-  absl::StatusOr<uint64_t> rate = ParseRate(raw.rate);
-  if (!rate.ok()) return rate.status();
-  options.millihertz = *rate;
+  if (absl::Status status = raw.FinishArrival(options); !status.ok()) return status;
   absl::StatusOr<uint64_t> streams = ParseCount("--streams", raw.streams, 1, kStreamsMax);
   if (!streams.ok()) return streams.status();
   options.streams = static_cast<uint32_t>(*streams);

@@ -46,8 +46,10 @@ struct SpanChoice {
 
 // What `run` and `simulate` were asked to do, checked.
 struct RunOptions {
-  uint64_t millihertz = 1000;
-  uint64_t messages = 31;  // slots
+  uint64_t millihertz = 1000;  // the mean rate
+  lab::Arrival arrival;
+  std::string arrival_text;  // of --arrival; empty: constant
+  uint64_t messages = 31;    // slots
   int hops = 3;
   Duration work{std::chrono::milliseconds{200}};
   uint32_t streams = 4;

@@ -109,6 +109,11 @@ Planned PlanFromConfiguration(const report::Configuration& configuration, std::o
   chain.publish = configuration.publish_mode == "fire" ? lab::PublishMode::kFire : lab::PublishMode::kAwait;
   chain.gated = configuration.response_policy == "gated";
   chain.seed = configuration.seed;
+  if (!configuration.arrival.empty()) {
+    planned.assumed.push_back(StrCat("the run's messages arrived as ", configuration.arrival,
+                                     "; simulated are evenly spread ones at the mean, ", configuration.rate_per_second,
+                                     "/s"));
+  }
   return planned;
 }
 

@@ -97,6 +97,8 @@ void FillConfiguration(const RunOptions& options, report::Configuration& configu
   configuration.hops = options.hops;
   configuration.work = options.work;
   configuration.rate_per_second = static_cast<double>(options.millihertz) / 1000;
+  configuration.arrival = options.arrival_text;
+  configuration.rate_highest_per_second = static_cast<double>(options.arrival.Highest(options.millihertz)) / 1000;
   configuration.messages = options.messages;
   configuration.streams = static_cast<int>(options.streams);
   configuration.max_outstanding_messages = options.max_outstanding_messages;
@@ -166,6 +168,7 @@ absl::StatusOr<Setup> MakeSetup(const RunOptions& options) {
   setup.lab.hops = options.hops;
   setup.lab.work = options.work;
   setup.lab.millihertz = options.millihertz;
+  setup.lab.arrival = options.arrival;
   setup.lab.slots = options.messages;
   setup.lab.streams = options.streams;
   setup.lab.max_outstanding_messages = options.max_outstanding_messages;

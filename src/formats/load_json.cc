@@ -28,9 +28,11 @@ Json Lengths(const stats::Sample& sample) {
 
 }  // namespace
 
-std::string LoadJson(const std::vector<LoadTarget>& targets, uint64_t millihertz, uint64_t slots) {
+std::string LoadJson(const std::vector<LoadTarget>& targets, uint64_t millihertz, std::string_view arrival,
+                     uint64_t slots) {
   Json document{{"schema", "hopgap.load/1"},
                 {"rate_per_second", static_cast<double>(millihertz) / 1000},
+                {"arrival", arrival},
                 {"messages_planned", slots},
                 {"targets", Json::array()}};
   for (const LoadTarget& target : targets) {

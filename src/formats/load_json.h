@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "stats/sample.h"
@@ -21,6 +22,7 @@ struct LoadTarget {
 
 // The document of `hopgap load --json`, schema hopgap.load/1, described in
 // docs/json.md. A quantile that n does not support is null.
-std::string LoadJson(const std::vector<LoadTarget>& targets, uint64_t millihertz, uint64_t slots);
+std::string LoadJson(const std::vector<LoadTarget>& targets, uint64_t millihertz, std::string_view arrival,
+                     uint64_t slots);
 
 }  // namespace hopgap::formats

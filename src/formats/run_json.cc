@@ -21,28 +21,33 @@ Json ConfigurationJson(const report::Configuration& c) {
                      {"p95_ms", leg.p95_ms},
                      {"mean_ms", leg.mean_ms}});
   }
-  return {{"command", c.command},
-          {"simulated", c.simulated},
-          {"hops", c.hops},
-          {"work_ns", c.work.count()},
-          {"rate_per_second", c.rate_per_second},
-          {"messages", c.messages},
-          {"streams", c.streams},
-          {"max_outstanding_messages", c.max_outstanding_messages},
-          {"publish", c.publish_mode},
-          {"response_policy", c.response_policy},
-          {"target", c.target},
-          {"profile", c.profile},
-          {"profile_is_builtin_replay", c.profile_is_builtin_replay},
-          {"added", added},
-          {"seed", c.seed},
-          {"stratified", c.stratified},
-          {"processes", c.processes},
-          {"preset", c.preset},
-          {"warm_up_ns", c.warm_up.count()},
-          {"thresholds", c.thresholds},
-          {"spans_of", c.spans_of},
-          {"spans_total", c.spans_total}};
+  Json json{{"command", c.command},
+            {"simulated", c.simulated},
+            {"hops", c.hops},
+            {"work_ns", c.work.count()},
+            {"rate_per_second", c.rate_per_second},
+            {"messages", c.messages},
+            {"streams", c.streams},
+            {"max_outstanding_messages", c.max_outstanding_messages},
+            {"publish", c.publish_mode},
+            {"response_policy", c.response_policy},
+            {"target", c.target},
+            {"profile", c.profile},
+            {"profile_is_builtin_replay", c.profile_is_builtin_replay},
+            {"added", added},
+            {"seed", c.seed},
+            {"stratified", c.stratified},
+            {"processes", c.processes},
+            {"preset", c.preset},
+            {"warm_up_ns", c.warm_up.count()},
+            {"thresholds", c.thresholds},
+            {"spans_of", c.spans_of},
+            {"spans_total", c.spans_total}};
+  if (!c.arrival.empty()) {
+    json["arrival"] = c.arrival;
+    json["rate_highest_per_second"] = c.rate_highest_per_second;
+  }
+  return json;
 }
 
 Json ArmJson(const report::ArmRun& arm) {
@@ -93,6 +98,8 @@ void ReadConfiguration(FieldReader from, const Json& added, absl::Status& status
   from.Take("stratified", c.stratified).Take("preset", c.preset).Take("warm_up_ns", c.warm_up);
   from.Take("spans_of", c.spans_of).Take("spans_total", c.spans_total);
   from.TakeIfThere("processes", c.processes).TakeIfThere("thresholds", c.thresholds);  // not in 0.1 and before
+  // Of evenly spread messages there is neither.
+  from.TakeIfThere("arrival", c.arrival).TakeIfThere("rate_highest_per_second", c.rate_highest_per_second);
   for (const Json& leg : added) c.added.push_back(ReadLeg({leg, "configuration.added.", status}));
 }
 

@@ -38,6 +38,19 @@ TEST(RunJsonTest, ReadsWhatItWrote) {
   EXPECT_EQ(read->notes, Sample().notes);
 }
 
+TEST(RunJsonTest, KeepsHowMessagesArrive) {
+  report::Run run = Sample();
+  EXPECT_EQ(WriteRunJson(run, {}).find("arrival"), std::string::npos);  // evenly spread: as ever
+  run.configuration.arrival = "ramp:0.25-0.75";
+  run.configuration.rate_highest_per_second = 0.75;
+  const std::string text = WriteRunJson(run, {});
+  absl::StatusOr<report::Run> read = ReadRunJson(text, "run.json");
+  ASSERT_TRUE(read.ok()) << read.status();
+  EXPECT_EQ(read->configuration.arrival, "ramp:0.25-0.75");
+  EXPECT_EQ(read->configuration.rate_highest_per_second, 0.75);
+  EXPECT_EQ(WriteRunJson(*read, {}), text);
+}
+
 TEST(RunJsonTest, KeepsMachineAndThresholds) {
   report::Run run = Sample();
   run.configuration.thresholds = {"replay.eos.until_handled.p50<1s"};

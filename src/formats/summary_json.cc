@@ -71,26 +71,31 @@ Json ConfigurationJson(const report::Configuration& c, Duration work) {
                      {"p95_ms", Ms(leg.p95_ms * 1e6)},
                      {"mean_ms", Ms(leg.mean_ms * 1e6)}});
   }
-  return {{"hops", c.hops},
-          {"work_ms", Ms(c.work)},
-          {"work_ms_all_hops", Ms(work)},
-          {"rate_per_second", c.rate_per_second},
-          {"messages", c.messages},
-          {"streams", c.streams},
-          {"max_outstanding_messages", c.max_outstanding_messages},
-          {"publish", c.publish_mode},
-          {"response_policy", c.response_policy},
-          {"target", c.target},
-          {"profile", c.profile},
-          {"added", std::move(added)},
-          {"seed", c.seed},
-          {"stratified", c.stratified},
-          {"processes", c.processes},
-          {"preset", NullIfEmpty(c.preset)},
-          {"warm_up_ms", Ms(c.warm_up)},
-          {"thresholds", c.thresholds},
-          {"spans_of", c.spans_of},
-          {"spans_total", c.spans_total}};
+  Json json{{"hops", c.hops},
+            {"work_ms", Ms(c.work)},
+            {"work_ms_all_hops", Ms(work)},
+            {"rate_per_second", c.rate_per_second},
+            {"messages", c.messages},
+            {"streams", c.streams},
+            {"max_outstanding_messages", c.max_outstanding_messages},
+            {"publish", c.publish_mode},
+            {"response_policy", c.response_policy},
+            {"target", c.target},
+            {"profile", c.profile},
+            {"added", std::move(added)},
+            {"seed", c.seed},
+            {"stratified", c.stratified},
+            {"processes", c.processes},
+            {"preset", NullIfEmpty(c.preset)},
+            {"warm_up_ms", Ms(c.warm_up)},
+            {"thresholds", c.thresholds},
+            {"spans_of", c.spans_of},
+            {"spans_total", c.spans_total}};
+  if (!c.arrival.empty()) {
+    json["arrival"] = c.arrival;
+    json["rate_highest_per_second"] = c.rate_highest_per_second;
+  }
+  return json;
 }
 
 Json EstimateJson(const std::optional<Estimate>& e) {

@@ -9,7 +9,7 @@ namespace hopgap::lab {
 
 Experiment::Experiment(Options options)
     : options_(std::move(options)),
-      schedule_(options_.millihertz, options_.slots),
+      schedule_(options_.millihertz, options_.slots, options_.arrival),
       ledger_(options_.arms.size(), options_.slots, options_.hops) {}
 
 absl::StatusOr<std::unique_ptr<Experiment>> Experiment::Make(Options options, trace::EventSink& sink,

@@ -8,6 +8,7 @@
 #include "base/time.h"
 #include "client/model.h"
 #include "lab/arm.h"
+#include "lab/schedule.h"
 
 namespace hopgap::lab {
 
@@ -33,7 +34,8 @@ struct Options {
   std::vector<ArmSpec> arms;  // in order of their groups
   int hops = 3;
   Duration work{0};
-  uint64_t millihertz = 1000;
+  uint64_t millihertz = 1000;  // the mean rate
+  Arrival arrival;             // every arm's and group's slots alike
   uint64_t slots = 31;
   uint32_t streams = 4;
   int64_t max_outstanding_messages = 1000;

@@ -1,8 +1,45 @@
 #include "lab/schedule.h"
 
+#include <cmath>
+#include <string_view>
+
+#include "base/check.h"
+#include "base/draw.h"
+#include "base/exponential.h"
+
 namespace hopgap::lab {
 namespace {
+
 constexpr unsigned __int128 kNanosTimesMilli = 1'000'000'000'000u;
+constexpr std::string_view kGapLabel = "arrival gap";
+
+// The time from slot `slot` to the next one.
+Duration DrawGap(uint64_t millihertz, uint64_t seed, uint64_t slot) {
+  const unsigned __int128 draw = ExponentialOf(Mix(seed, HashName(kGapLabel), slot));
+  return Duration{static_cast<int64_t>((draw * kNanosTimesMilli / millihertz) >> kExponentialBits)};
+}
+
+// Where from * t + (to - from) * t^2 / 2L = slot, with L the ramp's length; in a
+// form that also holds for from = to and loses no digits near the start.
+Duration DueInRamp(const Arrival& arrival, uint64_t slots, uint64_t slot) {
+  const auto from = static_cast<double>(arrival.from_millihertz), to = static_cast<double>(arrival.to_millihertz);
+  const double share = static_cast<double>(slot) / static_cast<double>(slots);
+  const double rate = std::sqrt(from * from * (1 - share) + to * to * share);  // at that instant
+  const double seconds = 2e3 * static_cast<double>(slot) / (from + rate);
+  return Duration{static_cast<int64_t>(seconds * 1e9)};
+}
+
+}  // namespace
+
+Schedule::Schedule(uint64_t millihertz, uint64_t slots, const Arrival& arrival)
+    : millihertz_(millihertz), slots_(slots), arrival_(arrival) {
+  if (arrival_.kind != Arrival::Kind::kPoisson) return;
+  drawn_.reserve(slots_ + 1);
+  Duration due{0};
+  for (uint64_t slot = 0; slot <= slots_; ++slot) {
+    drawn_.push_back(due);
+    due += DrawGap(millihertz_, arrival_.seed, slot);
+  }
 }
 
 uint64_t Schedule::SlotsIn(uint64_t millihertz, Duration length) {
@@ -12,8 +49,28 @@ uint64_t Schedule::SlotsIn(uint64_t millihertz, Duration length) {
   return static_cast<uint64_t>((product + kNanosTimesMilli - 1) / kNanosTimesMilli);
 }
 
+uint64_t Schedule::SlotsIn(uint64_t millihertz, const Arrival& arrival, Duration length, uint64_t most) {
+  if (length <= Duration{0}) return 0;
+  if (arrival.kind == Arrival::Kind::kPoisson) {
+    uint64_t slots = 0;
+    for (Duration due{0}; due < length && slots <= most; ++slots) due += DrawGap(millihertz, arrival.seed, slots);
+    return slots;
+  }
+  uint64_t slots = SlotsIn(millihertz, length);
+  // A ramp's length is its slots over the mean rate: one slot less, where that
+  // would reach beyond `length`.
+  const bool longer = static_cast<unsigned __int128>(slots) * kNanosTimesMilli >
+                      static_cast<unsigned __int128>(length.count()) * millihertz;
+  if (arrival.kind == Arrival::Kind::kRamp && longer && slots > 1) --slots;
+  return slots > most ? most + 1 : slots;
+}
+
 Duration Schedule::DueAfter(uint64_t slot) const {
-  return Duration{static_cast<int64_t>(slot * kNanosTimesMilli / millihertz_)};
+  if (arrival_.kind == Arrival::Kind::kConstant) {
+    return Duration{static_cast<int64_t>(slot * kNanosTimesMilli / millihertz_)};
+  }
+  HOPGAP_CHECK(slot <= slots_, "a slot of the schedule");
+  return arrival_.kind == Arrival::Kind::kPoisson ? drawn_[slot] : DueInRamp(arrival_, slots_, slot);
 }
 
 }  // namespace hopgap::lab

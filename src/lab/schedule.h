@@ -1,30 +1,55 @@
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
+#include <vector>
 
 #include "base/time.h"
 
 namespace hopgap::lab {
 
-// A constant arrival rate, as k6 spreads it: slot k is due at start + k / rate,
-// evenly, from one start, so that no rounding adds up. Every latency runs from
+// How a schedule's slots lie in time. Equal values and seeds give equal slots on
+// every machine.
+struct Arrival {
+  enum class Kind : uint8_t {
+    kConstant,  // evenly spread, as k6's constant-arrival-rate
+    kPoisson,   // independent, exponentially distributed gaps
+    kRamp,      // the rate rises or falls linearly, as k6's ramping-arrival-rate
+  };
+  Kind kind = Kind::kConstant;
+  uint64_t from_millihertz = 0, to_millihertz = 0;  // of a ramp: its rates at the first slot and at the end
+  uint64_t seed = 0;                                // of the gaps of kPoisson
+
+  // The highest rate of a schedule with this mean rate.
+  uint64_t Highest(uint64_t millihertz) const { return std::max({millihertz, from_millihertz, to_millihertz}); }
+};
+
+// When each slot is due. At a constant rate slot k is due at start + k / rate,
+// evenly, from one start, so that no rounding adds up; a Poisson process is seen
+// from one of its arrivals: slot 0 is due at the start. Every latency runs from
 // the slot's due instant, however late the sender is.
 class Schedule {
  public:
-  // Requires: 0 < millihertz (1/s is 1,000).
-  Schedule(uint64_t millihertz, uint64_t slots) : millihertz_(millihertz), slots_(slots) {}
+  // Requires: 0 < millihertz (1/s is 1,000), the mean rate; both rates of a ramp
+  // > 0, and millihertz their mean. Poisson's slots are a table: 8 bytes each.
+  Schedule(uint64_t millihertz, uint64_t slots, const Arrival& arrival = {});
 
-  // The number of slots due in [0, length): one at exactly `length` is not.
+  // The number of slots due in [0, length): one at exactly `length` is not. At
+  // most `most` + 1 are counted.
   static uint64_t SlotsIn(uint64_t millihertz, Duration length);
+  static uint64_t SlotsIn(uint64_t millihertz, const Arrival& arrival, Duration length, uint64_t most);
 
   uint64_t slots() const { return slots_; }
   Duration period() const { return DueAfter(1); }
-  // Since the start. Exact to the nanosecond (rounded down).
+  // Since the start. Exact to the nanosecond (rounded down) at a constant rate.
+  // Requires: slot <= slots() unless the rate is constant.
   Duration DueAfter(uint64_t slot) const;
 
  private:
   uint64_t millihertz_;
   uint64_t slots_;
+  Arrival arrival_;
+  std::vector<Duration> drawn_;  // of kPoisson, by slot
 };
 
 }  // namespace hopgap::lab

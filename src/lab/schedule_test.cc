@@ -37,5 +37,58 @@ TEST(ScheduleTest, LongSchedulesStayExact) {
   EXPECT_EQ(schedule.DueAfter(9'000'000), std::chrono::seconds{3'000'000});
 }
 
+TEST(ScheduleTest, PoissonGapsAreExponentialAndTheSeedsOwn) {
+  constexpr uint64_t kDrawnSlots = 20'000;
+  const Arrival arrival{.kind = Arrival::Kind::kPoisson, .seed = 7};
+  const Schedule schedule(50'000, kDrawnSlots, arrival), again(50'000, 100, arrival);
+  const Schedule other(50'000, 100, {.kind = Arrival::Kind::kPoisson, .seed = 8});
+  EXPECT_EQ(schedule.DueAfter(0), 0ns);
+  EXPECT_EQ(schedule.DueAfter(99), again.DueAfter(99));  // how many come later moves none
+  EXPECT_NE(schedule.DueAfter(99), other.DueAfter(99));
+  // Mean and standard deviation are 20 ms; e^-1 of the gaps are longer than the mean. Limits: 4 standard errors.
+  double sum = 0, squares = 0, long_gaps = 0;
+  for (uint64_t slot = 0; slot < kDrawnSlots; ++slot) {
+    const double gap = ToMillis(schedule.DueAfter(slot + 1) - schedule.DueAfter(slot));
+    EXPECT_GE(gap, 0);
+    sum += gap;
+    squares += gap * gap;
+    long_gaps += gap > 20 ? 1 : 0;
+  }
+  EXPECT_NEAR(sum / kDrawnSlots, 20, 0.57);
+  EXPECT_NEAR(squares / kDrawnSlots, 800, 51);
+  EXPECT_NEAR(long_gaps / kDrawnSlots, 0.36788, 0.0137);
+}
+
+TEST(ScheduleTest, ARampsRateGrowsLinearlyFromFirstToLast) {
+  // 10/s to 50/s in 10 s: 300 slots; 0.1 s apart at first, 0.02 s at the end, and
+  // 10 t + 2 t^2 of them until t.
+  const Arrival up{.kind = Arrival::Kind::kRamp, .from_millihertz = 10'000, .to_millihertz = 50'000};
+  EXPECT_EQ(Schedule::SlotsIn(30'000, up, 10s, 1000), 300u);
+  EXPECT_EQ(Schedule::SlotsIn(30'000, up, 10s + 1ns, 1000), 300u);  // 301 would take longer than that
+  EXPECT_EQ(Schedule::SlotsIn(30'000, up, 10s, 100), 101u);         // more than may be
+  const Schedule schedule(30'000, 300, up);
+  EXPECT_EQ(schedule.DueAfter(0), 0ns);
+  EXPECT_EQ(schedule.DueAfter(100), 5s);
+  EXPECT_EQ(schedule.DueAfter(300), 10s);
+  EXPECT_NEAR(ToMillis(schedule.DueAfter(1)), 98.1, 0.1);
+  EXPECT_NEAR(ToMillis(schedule.DueAfter(300) - schedule.DueAfter(299)), 20.0, 0.1);
+  // Downwards it is the same, seen from its end.
+  const Schedule down(30'000, 300, {.kind = Arrival::Kind::kRamp, .from_millihertz = 50'000, .to_millihertz = 10'000});
+  for (const uint64_t slot : {0u, 1u, 150u, 299u, 300u}) {
+    EXPECT_NEAR(ToMillis(down.DueAfter(slot)), 1e4 - ToMillis(schedule.DueAfter(300 - slot)), 1e-3);
+  }
+}
+
+TEST(ScheduleTest, ADurationTakesPoissonsSlotsBeforeItsEnd) {
+  const Arrival arrival{.kind = Arrival::Kind::kPoisson, .seed = 3};
+  const uint64_t slots = Schedule::SlotsIn(5000, arrival, 30s, 1000);
+  const Schedule schedule(5000, slots, arrival);
+  EXPECT_LT(schedule.DueAfter(slots - 1), 30s);
+  EXPECT_GE(schedule.DueAfter(slots), 30s);
+  EXPECT_NEAR(static_cast<double>(slots), 150, 49);  // 4 standard deviations
+  EXPECT_EQ(Schedule::SlotsIn(5000, arrival, 30s, 10), 11u);
+  EXPECT_EQ(Schedule::SlotsIn(5000, arrival, 0s, 10), 0u);
+}
+
 }  // namespace
 }  // namespace hopgap::lab

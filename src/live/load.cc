@@ -11,7 +11,7 @@ namespace hopgap::live {
 
 Load::Load(Options options)
     : options_(std::move(options)),
-      schedule_(options_.millihertz, options_.slots),
+      schedule_(options_.millihertz, options_.slots, options_.arrival),
       queues_(options_.targets.size()),
       idle_(options_.targets.size()),
       threads_of_(options_.targets.size()),

@@ -51,6 +51,7 @@ class Load {
   struct Options {
     std::vector<Target> targets;
     uint64_t millihertz = 1000;
+    lab::Arrival arrival;
     uint64_t slots = 31;
     ClockAnchor anchor;
     Duration timeout{std::chrono::seconds{30}};

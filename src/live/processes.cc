@@ -232,6 +232,7 @@ absl::Status ProcessRun::StartLoad() {
         {.name = lab.arms[arm].name, .url = *std::move(url), .offset = lab.groups[group].offset, .group = group});
   }
   load.millihertz = lab.millihertz;
+  load.arrival = lab.arrival;
   load.slots = lab.slots;
   load.anchor = result_.anchor;
   load.traceparent = [&lab](size_t arm, uint64_t slot) {
@@ -274,7 +275,8 @@ void ProcessRun::Measure() {
   Duration offset{0};
   for (const lab::Group& group : lab.groups) offset = std::max(offset, group.offset);
   const Instant give_up = result_.outcome.first + offset +
-                          lab::Schedule(lab.millihertz, lab.slots).DueAfter(lab.slots - 1) + options_.drain;
+                          lab::Schedule(lab.millihertz, lab.slots, lab.arrival).DueAfter(lab.slots - 1) +
+                          options_.drain;
   Instant next_report = result_.outcome.first + kReport;
   if (options_.target) {
     watch_ = std::make_unique<TargetWatch>(*setup_, target_.address, lab::TopicName(lab, lab.arms.front(), 1));

@@ -205,7 +205,7 @@ void Session::Measure() {
   if (options_.target) {
     watch_ = std::make_unique<TargetWatch>(*setup_, target_.address, lab::TopicName(lab, lab.arms.front(), 1));
   }
-  const Duration slots = lab::Schedule(lab.millihertz, lab.slots).DueAfter(lab.slots - 1);
+  const Duration slots = lab::Schedule(lab.millihertz, lab.slots, lab.arrival).DueAfter(lab.slots - 1);
   Duration offset{0};
   for (const lab::Group& group : lab.groups) offset = std::max(offset, group.offset);
   Drain(result_.outcome.first + offset + slots + options_.drain);

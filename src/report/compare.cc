@@ -69,6 +69,8 @@ std::vector<std::string> Differing(const Configuration& a, const Configuration& 
   add("hops", a.hops, b.hops);
   add("work", Length(a.work), Length(b.work));
   add("rate per second", a.rate_per_second, b.rate_per_second);
+  const auto arrival = [](const Configuration& c) { return c.arrival.empty() ? std::string("constant") : c.arrival; };
+  add("arrival", arrival(a), arrival(b));
   add("messages an arm", a.messages, b.messages);
   add("streams", a.streams, b.streams);
   add("max outstanding messages", a.max_outstanding_messages, b.max_outstanding_messages);

@@ -26,7 +26,7 @@ std::string FirstLine(const Run& run) {
   const Configuration& c = run.configuration;
   std::string line = StrCat("hopgap ", run.version, " · ", Counted(static_cast<uint64_t>(c.hops), "hop"));
   line += c.work > Duration{0} ? StrCat(" × ", Length(c.work), " work") : std::string(", no work");
-  line += StrCat(" · ", Rate(c.rate_per_second), " · ", Counted(c.messages, "message"), " an arm · ",
+  line += StrCat(" · ", Rate(c.rate_per_second), ArrivalText(c), " · ", Counted(c.messages, "message"), " an arm · ",
                  Counted(static_cast<uint64_t>(c.streams), "stream"));
   if (!c.preset.empty()) line += StrCat(" · preset ", c.preset);
   return Wrap(line, kWidthMin, "", "       ");
@@ -83,6 +83,12 @@ std::string Conditions(const Configuration& c) {
 
 }  // namespace
 
+std::string ArrivalText(const Configuration& c) {
+  if (c.arrival.empty()) return "";
+  return c.rate_highest_per_second > c.rate_per_second ? StrCat(" on average (", c.arrival, ")")
+                                                       : StrCat(" (", c.arrival, ")");
+}
+
 std::optional<std::string> CapacityWarning(const Run& run) {
   const Configuration& c = run.configuration;
   const bool waiting = std::any_of(run.arms.begin(), run.arms.end(), [](const ArmRun& arm) {
@@ -94,10 +100,11 @@ std::optional<std::string> CapacityWarning(const Run& run) {
   });
   if (!waiting || modack == c.added.end() || modack->mean_ms <= 0) return std::nullopt;
   const double capacity = c.streams * 1000.0 / modack->mean_ms;
-  if (c.rate_per_second <= capacity) return std::nullopt;
-  return StrCat("WARNING: ", Rate(c.rate_per_second), " is more than ",
-                Counted(static_cast<uint64_t>(c.streams), "stream"), " / ", Length(modack->mean_ms * 1e6),
-                " (mean added modack) = ", Fixed(capacity, 1),
+  const double highest = std::max(c.rate_per_second, c.rate_highest_per_second);
+  if (highest <= capacity) return std::nullopt;
+  return StrCat("WARNING: ", Rate(highest), highest > c.rate_per_second ? ", the highest rate of the ramp," : "",
+                " is more than ", Counted(static_cast<uint64_t>(c.streams), "stream"), " / ",
+                Length(modack->mean_ms * 1e6), " (mean added modack) = ", Fixed(capacity, 1),
                 "/s at one message a response: exactly-once arms that wait for their lease will fall behind.");
 }
 

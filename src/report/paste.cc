@@ -5,6 +5,7 @@
 #include "base/text.h"
 #include "report/layout.h"
 #include "report/page.h"
+#include "report/text.h"
 
 namespace hopgap::report {
 namespace {
@@ -51,9 +52,9 @@ std::string TitleLine(const Summary& summary) {
   const Configuration& c = summary.configuration;
   std::string out = StrCat("**hopgap ", c.command.empty() ? "analyze" : c.command, "**");
   if (!summary.spans_only) {
-    out += StrCat(": ", absl::StrFormat("%.6g", c.rate_per_second), "/s, ", Counted(c.messages, "message"), " an arm, ",
-                  Counted(static_cast<uint64_t>(c.streams), "stream"), ", ",
-                  Counted(static_cast<uint64_t>(c.hops), "hop"), " × ", Length(c.work), " of work, profile ",
+    out += StrCat(": ", absl::StrFormat("%.6g", c.rate_per_second), "/s", ArrivalText(c), ", ",
+                  Counted(c.messages, "message"), " an arm, ", Counted(static_cast<uint64_t>(c.streams), "stream"),
+                  ", ", Counted(static_cast<uint64_t>(c.hops), "hop"), " × ", Length(c.work), " of work, profile ",
                   CellText(c.profile), ", seed ", c.seed, ". ", c.simulated ? "**Simulated**, not measured. " : "",
                   summary.verdict.valid ? "Valid run." : "**Invalid run.**");
     for (const std::string& reason : summary.verdict.reasons) out += StrCat("\n- ", CellText(reason));

@@ -53,8 +53,10 @@ struct Configuration {
   bool processes = false;  // an API and a worker per hop, each a process of its own
   int hops = 3;
   Duration work{0};
-  double rate_per_second = 0;
-  uint64_t messages = 0;  // per arm
+  double rate_per_second = 0;          // the mean of a ramp
+  std::string arrival;                 // "poisson", "ramp:5-50"; empty: evenly spread
+  double rate_highest_per_second = 0;  // of a ramp more than rate_per_second; 0: not known, as of older folders
+  uint64_t messages = 0;               // per arm
   int streams = 0;
   int64_t max_outstanding_messages = 0;
   std::string publish_mode;                // "await" or "fire"

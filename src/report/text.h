@@ -26,6 +26,9 @@ inline constexpr int kWidthMax = 200;
 // configuration and the arms' groups, names and kinds, nothing of their results.
 std::string RenderHeader(const Run& run);
 
+// After a rate: "", " (poisson)" or, of a ramp, " on average (ramp:5-50)".
+std::string ArrivalText(const Configuration& c);
+
 // Set when the exactly-once arms that wait for their lease cannot keep up:
 // rate > streams / mean added modack. Part of the header.
 std::optional<std::string> CapacityWarning(const Run& run);

@@ -321,6 +321,21 @@ TEST(RenderHeaderTest, WarnsAboveTheCapacityOfWaitingStreams) {
   EXPECT_FALSE(CapacityWarning(run));
 }
 
+// Of a ramp the header says the rates, and the warning looks at its highest.
+TEST(RenderHeaderTest, NamesHowMessagesArrive) {
+  report::Run run = DefaultRun();
+  run.configuration.arrival = "ramp:1-18";
+  run.configuration.rate_per_second = 9.5;
+  run.configuration.rate_highest_per_second = 18;
+  EXPECT_THAT(Flat(RenderHeader(run)), HasSubstr("9.50/s on average (ramp:1-18)"));
+  EXPECT_THAT(Flat(RenderHeader(run)),
+              HasSubstr("WARNING: 18/s, the highest rate of the ramp, is more than 4 streams"));
+  run.configuration.arrival = "poisson";
+  run.configuration.rate_highest_per_second = 9.5;
+  EXPECT_THAT(Flat(RenderHeader(run)), HasSubstr("9.50/s (poisson)"));
+  EXPECT_FALSE(CapacityWarning(run));
+}
+
 TEST(ProgressTest, OneLineThatFits) {
   Progress progress{.group = "replay", .late_p99 = microseconds{300}, .elapsed = milliseconds{34'600}};
   progress.arms = {{"std", 31, 31, 31}, {"eos", 31, 31, 30}};

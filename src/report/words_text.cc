@@ -6,6 +6,7 @@
 #include "base/text.h"
 #include "report/layout.h"
 #include "report/sections.h"
+#include "report/text.h"
 
 namespace hopgap::report {
 namespace {
@@ -124,7 +125,7 @@ std::string HeadOfLineText(const Summary& summary, const ArmSummary& arm) {
         "No message of ", arm.run.name, " waited behind another on its stream (head-of-line wait ",
         s.stream_wait_max == Duration{0} ? "0" : "at most " + Ms(static_cast<double>(s.stream_wait_max.count())),
         " in ", s.deliveries, " deliveries): ", streams, c.streams == 1 ? " does" : " do", " at ",
-        Fixed(c.rate_per_second, c.rate_per_second < 1 ? 2 : 0), "/s.");
+        Fixed(c.rate_per_second, c.rate_per_second < 1 ? 2 : 0), "/s", ArrivalText(c), ".");
   }
   return StrCat("In ", arm.run.name, " ", s.queued, " of ", s.deliveries,
                 " deliveries waited on their stream behind an earlier message's lease or handling, ",
@@ -253,12 +254,15 @@ std::string NextText(const Summary& summary) {
   const bool saturated = std::any_of(summary.arms.begin(), summary.arms.end(),
                                      [](const ArmSummary& arm) { return arm.run.saturated_at.has_value(); });
   const std::string rate = Fixed(c.rate_per_second, c.rate_per_second < 1 ? 2 : 0);
+  const bool ramp = c.rate_highest_per_second > c.rate_per_second;
+  const std::string arrival = c.arrival.empty() ? "" : StrCat("--arrival ", c.arrival);
+  const std::string load = ramp ? arrival : StrCat("--rate ", rate, arrival.empty() ? "" : " ", arrival);
   if (NothingCompleted(summary)) {
     lines.emplace_back("hopgap run --profile none --drain 60s", "is it the delays, or the target?");
   } else if (!summary.verdict.valid && !saturated) {
     lines.emplace_back("hopgap run", "again, on an idle machine: reasons above");
   } else if (saturated || AnyQueued(summary)) {
-    lines.emplace_back(StrCat("hopgap run --rate ", rate, " --streams ", 4 * c.streams), "does the queue go away?");
+    lines.emplace_back(StrCat("hopgap run ", load, " --streams ", 4 * c.streams), "does the queue go away?");
   } else {
     lines.emplace_back("hopgap run --rate 5 --streams 1", "watch messages queue behind a lease");
   }

@@ -113,6 +113,11 @@ TEST_F(CliTest, WrongWordsNameFlagValueAndLimit) {
   ExpectFailure({"run", "--arm", "std"}, 3, "--arm std: every group has this arm anyway");
   ExpectFailure({"run", "--arm", "eos-java", "--arm", "eos-java"}, 3, "the name 'eos-java' was given before");
   ExpectFailure({"run", "--rate", "0"}, 3, "--rate 0: is outside [0.001, 100000]");
+  ExpectFailure({"run", "--arrival", "bursts"}, 3, "--arrival bursts: is none of constant, poisson, ramp:FROM-TO");
+  ExpectFailure({"run", "--arrival", "ramp:5"}, 3, "--arrival ramp:5: is not ramp:FROM-TO");
+  ExpectFailure({"run", "--arrival", "ramp:0-5"}, 3, "FROM and TO must be messages a second in [0.001, 100000]");
+  ExpectFailure({"run", "--rate", "5", "--arrival", "ramp:1-5"}, 3, "says the rates itself; leave --rate out");
+  ExpectFailure({"run", "--preset", "published-5rps", "--arrival", "poisson"}, 3, "not with --preset published-5rps");
   ExpectFailure({"run", "--streams", "101"}, 3, "--streams 101: is outside [1, 100]");
   ExpectFailure({"run", "--work", "200"}, 3, "--work 200: is not a duration");
   ExpectFailure({"run", "--arm", "sdt"}, 3, "unknown kind 'sdt'");

@@ -97,5 +97,25 @@ TEST(LoadCasesTest, C51AStallOfTheGeneratorIsLatenessAndMarksTheRun) {
   EXPECT_THAT(judged.reasons[0], testing::HasSubstr("sent over 5 ms late"));
 }
 
+// Drawn arrivals are the same for every arm, and lateness runs from the drawn slot.
+TEST(LoadCasesTest, DrawnArrivalsAreTheSameForEveryArm) {
+  VirtualRun run;
+  run.messages = 50;
+  run.work = 3ms;
+  sim::Options options = run.ToOptions();
+  options.lab.arrival = {.kind = lab::Arrival::Kind::kPoisson, .seed = run.seed};
+  const lab::Schedule schedule(run.millihertz, run.messages, options.lab.arrival);
+  absl::StatusOr<sim::Result> result = sim::Run(std::move(options));
+  ASSERT_TRUE(result.ok()) << result.status();
+  for (size_t arm = 0; arm < 3; ++arm) {
+    EXPECT_TRUE(lab::Judge(result->outcome, arm).valid);
+    ASSERT_EQ(result->outcome.paths[arm].size(), 50u);
+    for (const Path& path : result->outcome.paths[arm]) {
+      EXPECT_EQ(result->outcome.ledger.At(arm, path.slot, 1).due - result->outcome.first, schedule.DueAfter(path.slot));
+      EXPECT_EQ(path.StageSum(Stage::kSendLateness), 0ns);
+    }
+  }
+}
+
 }  // namespace
 }  // namespace hopgap::tests
