@@ -31,12 +31,18 @@ function badges(run) {
   return h("div", { class: "badges" }, out);
 }
 
+// How the messages came, in the words of --arrival; evenly unless it says otherwise.
+function loadOf(c) {
+  if (!c.arrival) return `${c.rate_per_second}/s`;
+  return c.arrival === "poisson" ? `${c.rate_per_second}/s at random (Poisson)` : `${c.arrival.replace("ramp:", "").replace("-", " to ")}/s, in a straight ramp`;
+}
+
 function facts(run) {
   const { summary } = run, c = summary.configuration;
   const group = (name) => summary.arms.filter((arm) => arm.group === name).map((arm) => labelOf(arm)).join(", ");
   const list = [["compared", run.page.groups.map((name) => `${name}: ${group(name)}`).join(" · ")]];
   if (c.rate_per_second !== null) {
-    list.push(["load", `${c.rate_per_second}/s, ${count(c.messages, "message")} an arm, ${count(c.streams, "stream")}`],
+    list.push(["load", `${loadOf(c)}, ${count(c.messages, "message")} an arm, ${count(c.streams, "stream")}`],
       ["chain", `${count(c.hops, "hop")} × ${length(c.work_ms)} of work`],
       ["put in", c.added.length ? `delays of profile ${c.profile}: input, not measured` : "nothing"]);
   } else {
