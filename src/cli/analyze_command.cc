@@ -145,11 +145,13 @@ void AddAnalyze(CLI::App& app, Commands& commands) {
   CLI::Option* markdown =
       command->add_flag("--markdown", options->markdown, "print the answer, its tables and findings as Markdown")
           ->excludes(json);
-  command->add_flag("--csv", options->csv, "print a line a delivery: instants and stages")
-      ->excludes(json)
-      ->excludes(markdown);
-  command->add_flag("--per-hop", options->per_hop, "tables per hop as well");
-  command->add_option("--waterfall", options->waterfall, "the arm whose median message is drawn");
+  CLI::Option* csv = command->add_flag("--csv", options->csv, "print a line a delivery: instants and stages")
+                         ->excludes(json)
+                         ->excludes(markdown);
+  command->add_flag("--per-hop", options->per_hop, "tables per hop as well")->excludes(markdown)->excludes(csv);
+  command->add_option("--waterfall", options->waterfall, "the arm whose median message is drawn")
+      ->excludes(markdown)
+      ->excludes(csv);
   command->add_option("--trace", options->trace, "take one trace apart: which span gave which instant");
   command->add_option("--out", options->out, "write a run folder, for reports and comparisons");
   command->add_option("--report", options->report, "write the page here, one HTML file");

@@ -181,12 +181,15 @@ void RunFlags::Raw::AddOutput(CLI::App& app, const std::string& output) {
       app.add_flag("--markdown", markdown, "print the answer and its tables as Markdown, to paste, and nothing else")
           ->group(output)
           ->excludes(as_json);
-  app.add_flag("--csv", csv, "print a line an arm and measure, and nothing else")
+  CLI::Option* as_csv = app.add_flag("--csv", csv, "print a line an arm and measure, and nothing else")
+                            ->group(output)
+                            ->excludes(as_json)
+                            ->excludes(as_markdown);
+  app.add_flag("--per-hop", per_hop, "tables per hop as well")->group(output)->excludes(as_markdown)->excludes(as_csv);
+  app.add_option("--waterfall", waterfall, "the arm whose median message is drawn")
       ->group(output)
-      ->excludes(as_json)
-      ->excludes(as_markdown);
-  app.add_flag("--per-hop", per_hop, "tables per hop as well")->group(output);
-  app.add_option("--waterfall", waterfall, "the arm whose median message is drawn")->group(output);
+      ->excludes(as_markdown)
+      ->excludes(as_csv);
   app.add_option("--report", report, "one more place for report.html, which the run folder holds anyway")
       ->group(output);
   app.add_option("--threshold", thresholds,
