@@ -247,7 +247,8 @@ void Checker::AckAnswered(Instant now, size_t subscription, const std::string& a
   }
   if (outcome == Outcome::kRefused) {
     ++tally_.refused;
-    if (rules.exactly_once && was_live && !entry->acked && Live(now, subscription, *message)) {
+    // It may have come again meanwhile: what is live then is another id.
+    if (rules.exactly_once && was_live && newest && !entry->acked && Live(now, subscription, *message)) {
       Break("the live id works", "the ack was refused of " + name);
     }
     if (newest) entry->refused = true;

@@ -243,6 +243,19 @@ TEST_F(CheckerTest, WhatALeaseTookAlongAtItsEndDoesNotComeBackWhenACrashForgotTh
   EXPECT_EQ(Broken(), "nothing");
 }
 
+TEST_F(CheckerTest, AnAckMayBeRefusedOfWhatCameAgainMeanwhile) {
+  Publish(1, "k");
+  Publish(2, "k");
+  Come(kOrdered, 1, "o1");
+  Come(kOrdered, 2, "o2");
+  checker_.AckAsked(now_, kOrdered, "o2");
+  Modack(kOrdered, "o1", 0s);
+  Come(kOrdered, 1, "o3");
+  Come(kOrdered, 2, "o4");
+  checker_.AckAnswered(now_, kOrdered, "o2", Outcome::kRefused);
+  EXPECT_EQ(Broken(), "nothing");
+}
+
 TEST_F(CheckerTest, FindsAnAckIdThatIsGivenTwice) {
   Publish(1);
   Publish(2);
