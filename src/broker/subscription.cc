@@ -284,7 +284,10 @@ std::vector<AckedDelivery> Subscription::StartExactlyOnce() {
   std::vector<AckedDelivery> sent;
   std::vector<Sequence> waiting;
   deliveries_.ForEach([&](Sequence sequence, Delivery& delivery) {
-    if (delivery.generation > 0) sent.push_back({sequence, delivery.generation});
+    if (delivery.generation > 0) {
+      sent.push_back({sequence, delivery.generation});
+      if (delivery.nacked >= delivery.generation) delivery.nacked = 0;  // of another delivery, before a crash
+    }
     delivery.journaled = std::max(delivery.journaled, delivery.generation);
     if (delivery.state != State::kReady) return;
     ready_.Withdraw(delivery);
@@ -357,6 +360,8 @@ void Subscription::ReplayGeneration(const AckedDelivery& next) {
   Delivery* delivery = Find(next.sequence);
   if (delivery == nullptr) return;
   delivery->generation = delivery->journaled = std::max(delivery->generation, next.generation);
+  // A standard delivery after a crash had the generation of one that was nacked before it.
+  if (delivery->nacked >= next.generation) delivery->nacked = 0;
 }
 
 void Subscription::ReplayNack(const AckedDelivery& nack) {
