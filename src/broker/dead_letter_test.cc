@@ -346,6 +346,27 @@ TEST_F(RulesTest, ANackInAHoldCountsIfOnlyTheDeliveryBeforeItHadFailed) {
   }
 }
 
+TEST_F(RulesTest, ANackUnderExactlyOnceIsNotOneOfTheStandardDeliveryAfterACrash) {
+  const auto turn = [](World& in, bool exactly_once) {
+    pubsub::Subscription body;
+    body.name = World::Sub("sub");
+    body.enable_exactly_once_delivery = exactly_once;
+    return in.Do(pubsub::Method::kUpdateSubscription,
+                 pubsub::UpdateSubscriptionRequest{body, {"enable_exactly_once_delivery"}});
+  };
+  ASSERT_TRUE(world.CreateSubscription("sub", "top", true).ok());
+  world.Publish("top", {"m"});
+  EXPECT_TRUE(world.Modify("sub", AckIdsOf(world.Pull("sub")), 0).ok());
+  ASSERT_TRUE(turn(world, false).ok());
+  const auto standard = AfterCrash(world, world.records, world.records.size());
+  EXPECT_THAT(standard->Pull("sub"), SizeIs(1));
+  ASSERT_TRUE(turn(*standard, true).ok());
+  const auto held = AfterCrash(*standard, standard->records, standard->records.size());
+  EXPECT_THAT(held->Pull("sub"), IsEmpty()) << "it is held for who has it";
+  held->Advance(60s);
+  EXPECT_THAT(held->Pull("sub"), SizeIs(1));
+}
+
 TEST_F(RulesTest, AFailedIdSaysWhy) {
   std::vector<LeaseFailure> failures;
   auto options = World::Defaults();

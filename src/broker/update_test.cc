@@ -50,20 +50,6 @@ class UpdateTest : public ::testing::Test {
   std::unique_ptr<World> world = std::make_unique<World>();
 };
 
-TEST_F(UpdateTest, ANackUnderExactlyOnceIsNotOneOfTheStandardDeliveryAfterACrash) {
-  ASSERT_TRUE(world->CreateSubscription("sub", "top", true).ok());
-  world->Publish("top", {"m"});
-  EXPECT_TRUE(world->Modify("sub", AckIdsOf(world->Pull("sub")), 0).ok());
-  ASSERT_TRUE(Switch(false).ok());
-  CrashAfter(std::vector<pubsub::Bytes>(world->records), world->records.size());
-  EXPECT_THAT(world->Pull("sub"), SizeIs(1));
-  ASSERT_TRUE(Switch(true).ok());
-  CrashAfter(std::vector<pubsub::Bytes>(world->records), world->records.size());
-  EXPECT_THAT(world->Pull("sub"), IsEmpty()) << "it is held for who has it";
-  world->Advance(60s);
-  EXPECT_THAT(world->Pull("sub"), SizeIs(1));
-}
-
 TEST_F(UpdateTest, C21_OnlyWhatTheMaskNamesChanges) {
   pubsub::Subscription made;
   made.filter = "attributes:f";
