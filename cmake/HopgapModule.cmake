@@ -98,11 +98,11 @@ function(hopgap_headers name kind)
                               <absl/strings/str_format.h> <algorithm> <chrono> <functional> <map> <memory> <optional>
                               <set> <string> <unordered_map> <vector>)
   endif()
-  target_precompile_headers(hopgap_${name} REUSE_FROM hopgap_headers)
+  hopgap_shared_headers(hopgap_${name})
 endfunction()
 
-# A program beside the rooms that begins with the same.
-function(hopgap_own_headers target)
+# A room, or a program beside the rooms, that begins with them.
+function(hopgap_shared_headers target)
   target_precompile_headers(${target} REUSE_FROM hopgap_headers)
 endfunction()
 

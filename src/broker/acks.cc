@@ -297,10 +297,11 @@ void Broker::Impl::AckExactlyOnce(Instant now, Subscription& subscription, const
 void Broker::Impl::FinishEach(Subscription& subscription, const std::vector<AckedDelivery>& deliveries,
                               Delivery::State in, Subscription::End end, Actions& out) {
   Acked early{.subscription = subscription.id, .deliveries = {}};
+  std::vector<AckedDelivery> finished;  // one of the deliveries, then what is behind it
   for (const auto& [sequence, generation] : deliveries) {
     const Delivery* delivery = subscription.Find(sequence);
     if (delivery == nullptr || delivery->state != in) continue;
-    std::vector<AckedDelivery> finished;
+    finished.clear();
     subscription.Finish(sequence, generation, end, finished);
     early.deliveries.insert(early.deliveries.end(), finished.begin() + 1, finished.end());
   }

@@ -85,11 +85,11 @@ GrpcParts BuildGrpc(const GrpcServer::Options& options) {
   return parts;
 }
 
-}  // namespace
-
 // From the moment at which gRPC takes no more RPCs until it has written so to every connection; it says when the former
 // is, and does the latter at once.
 constexpr Duration kGoAwayLead = std::chrono::milliseconds{2};
+
+}  // namespace
 
 class GrpcServer::Impl {
  public:
@@ -135,11 +135,13 @@ class GrpcServer::Impl {
     // Connections are told to go away before their streams end. A client whose stream ended first would open the next
     // one on the same connection, and gRPC ends that with CANCELLED, which is no reason for anybody to try again: the
     // Python library gives up its subscriber.
-    std::thread ending([this] { rpc.server->Shutdown(std::chrono::system_clock::now() + stop_wait); });
+    std::thread ending([this] { rpc.server->Shutdown(); });
     gauge.WaitForClosed();
     std::this_thread::sleep_for(kGoAwayLead);
     dispatcher.StopBroker();
     http.Stop();
+    // The wait begins here: what the journal still had to write is answered.
+    if (!gauge.WaitForNone(stop_wait)) grpc_server_cancel_all_calls(rpc.server->c_server());
     ending.join();
     // No operation may be begun on a queue that is shut down; without calls
     // there is nobody left to begin one.

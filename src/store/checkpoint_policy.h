@@ -11,9 +11,9 @@ namespace hopgap::store {
 //
 // It is when the sealed segments take more than twice what is live of them and the
 // newest checkpoint, when the tail that a replay has to read grows long, or when
-// the disk is full and more can be won than a checkpoint takes. Segments of which less than a quarter is live are
-// emptied, and more of them, sparsest first, until the rest is within twice the
-// live bytes; on a full disk only as many as there is room to copy.
+// the disk is full and more can be won than a checkpoint takes. Segments of which
+// less than a quarter is live are emptied, and more of them, sparsest first, until
+// the rest is within that limit; on a full disk only as many as there is room to copy.
 std::optional<broker::CheckpointPlan> PlanCheckpoint(const Log::State& state, bool disk_full,
                                                      const broker::LiveBytes& live);
 
