@@ -54,6 +54,11 @@ class Watch final : public grpc::ClientBidiReactor<grpc::ByteBuffer, grpc::ByteB
     StartRead(&response_);
     StartCall();
   }
+  // gRPC calls until the end, whoever waits for that or not.
+  ~Watch() override {
+    context_.TryCancel();
+    WaitForEnd();
+  }
   void OnReadDone(bool ok) override {
     if (!ok) return;
     std::lock_guard lock(mu_);
