@@ -37,11 +37,6 @@ void CallGauge::WaitForNone() {
   none_.wait(lock, [this] { return calls_ == 0; });
 }
 
-bool CallGauge::WaitForNone(Duration limit) {
-  std::unique_lock lock(mu_);
-  return none_.wait_for(lock, limit, [this] { return calls_ == 0; });
-}
-
 size_t CallGauge::calls() const {
   std::lock_guard lock(mu_);
   return calls_;

@@ -13,7 +13,6 @@
 #include <string>
 #include <string_view>
 
-#include "base/time.h"
 #include "pubsub/api.h"
 #include "pubsub/bytes.h"
 
@@ -49,7 +48,6 @@ class CallGauge {
     CallGauge& gauge_;
   };
   void WaitForNone();
-  bool WaitForNone(Duration limit);  // false: there are still some
   size_t calls() const;
   // The server takes no more RPCs, and somebody may wait for that.
   void Close();

@@ -7,6 +7,7 @@
 
 #include <atomic>
 #include <chrono>
+#include <future>
 #include <thread>
 #include <utility>
 
@@ -135,14 +136,14 @@ class GrpcServer::Impl {
     // Connections are told to go away before their streams end. A client whose stream ended first would open the next
     // one on the same connection, and gRPC ends that with CANCELLED, which is no reason for anybody to try again: the
     // Python library gives up its subscriber.
-    std::thread ending([this] { rpc.server->Shutdown(); });
+    std::future<void> ending = std::async(std::launch::async, [this] { rpc.server->Shutdown(); });
     gauge.WaitForClosed();
     std::this_thread::sleep_for(kGoAwayLead);
     dispatcher.StopBroker();
     http.Stop();
-    // The wait begins here: what the journal still had to write is answered.
-    if (!gauge.WaitForNone(stop_wait)) grpc_server_cancel_all_calls(rpc.server->c_server());
-    ending.join();
+    // The wait, for clients to take their last answers and go, begins when the journal is done.
+    if (ending.wait_for(stop_wait) != std::future_status::ready) grpc_server_cancel_all_calls(rpc.server->c_server());
+    ending.get();
     // No operation may be begun on a queue that is shut down; without calls
     // there is nobody left to begin one.
     gauge.WaitForNone();
