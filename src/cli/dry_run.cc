@@ -35,7 +35,7 @@ DryRun EstimateRun(const lab::Options& options) {
   run.admin_calls = 2 * (run.topics + run.subscriptions);
   run.published = arms * hops * options.slots;
   run.publish_calls = run.ack_calls = run.published;
-  run.lease_calls = run.published * (1 + static_cast<uint64_t>(options.work / kExtensionPeriod));
+  run.lease_calls = run.published * (1 + static_cast<uint64_t>(options.work.mean() / kExtensionPeriod));
   for (const lab::ArmSpec& arm : options.arms) run.streams += hops * (arm.streams > 0 ? arm.streams : options.streams);
   run.spans = run.published * kSpansPerHop;
   run.billed_bytes = 2 * run.published * kBilledBytesMin;

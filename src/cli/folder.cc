@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <ctime>
+#include <filesystem>
 #include <fstream>
 
 #include "base/draw.h"
@@ -55,7 +56,13 @@ uint64_t PerArm(const SpanChoice& choice, uint64_t slots, size_t arms) {
 
 }  // namespace
 
-std::string DefaultFolder() { return "runs/" + FormatTime("%Y-%m-%dT%H-%M-%S"); }
+std::string DefaultFolder() {
+  const std::string second = "runs/" + FormatTime("%Y-%m-%dT%H-%M-%S");
+  std::string folder = second;
+  std::error_code ignored;
+  for (int next = 2; std::filesystem::exists(folder, ignored); ++next) folder = StrCat(second, "-", next);
+  return folder;
+}
 
 formats::Machine ReadMachine() {
   utsname name{};

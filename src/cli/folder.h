@@ -16,7 +16,8 @@
 
 namespace hopgap::cli {
 
-// "runs/2026-01-02T03-04-05", by the wall clock in UTC.
+// "runs/2026-01-02T03-04-05", by the wall clock in UTC; where that is there already,
+// the first of …-2, …-3 that is not.
 std::string DefaultFolder();
 formats::Machine ReadMachine();
 

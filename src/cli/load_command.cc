@@ -27,7 +27,7 @@ constexpr uint64_t kSlotsMax = 10'000'000;
 
 struct LoadFlags {
   std::vector<std::string> urls;
-  std::string rate = "1", arrival = "constant", messages, duration, timeout = "30s";
+  std::string rate = "1", arrival = "constant", messages, duration, message_bytes, timeout = "30s";
   uint64_t seed = kBuiltinSeed;
   bool rate_given = false;
   uint32_t users = 0, users_max = 0;  // 0: not given
@@ -65,6 +65,11 @@ absl::StatusOr<live::Load::Options> Options(const LoadFlags& flags) {
   }
   if (options.slots < 1 || options.slots > kSlotsMax) {
     return absl::InvalidArgumentError(StrCat("--messages: ", options.slots, " is outside [1, ", kSlotsMax, "]"));
+  }
+  if (!flags.message_bytes.empty()) {
+    absl::StatusOr<uint64_t> bytes = ParseMessageBytes(flags.message_bytes);
+    if (!bytes.ok()) return bytes.status();
+    options.body_bytes = *bytes;
   }
   absl::StatusOr<Duration> timeout = ParseDuration("--timeout", flags.timeout);
   if (!timeout.ok()) return timeout.status();
@@ -172,6 +177,7 @@ void AddLoad(CLI::App& app, Commands& commands) {
   command->add_option("--url", flags->urls, "[NAME=]http://HOST:PORT/send; each slot goes to every URL")->required();
   CLI::Option* rate = command->add_option("--rate", flags->rate, "messages a second, per URL")->capture_default_str();
   command->add_option("--arrival", flags->arrival, kArrivalHelp)->capture_default_str();
+  command->add_option("--message-bytes", flags->message_bytes, "bytes of data a message (default: no body)");
   command->add_option("--seed", flags->seed, "of drawn arrivals")->capture_default_str();
   command->add_option("--messages", flags->messages, "per URL (default 31)");
   command->add_option("--duration", flags->duration, "instead of --messages: every slot in [0, DURATION)");

@@ -108,6 +108,49 @@ absl::StatusOr<Duration> ParseDuration(std::string_view flag, std::string_view t
   return Duration{static_cast<int64_t>(std::llround(nanos))};
 }
 
+absl::StatusOr<WorkLaw> ParseWork(std::string_view text, uint64_t seed) {
+  WorkLaw law;
+  std::string_view length = text;
+  if (text.starts_with(kExponentialPrefix)) {
+    law.kind = WorkLaw::Kind::kExponential;
+    length.remove_prefix(kExponentialPrefix.size());
+  } else if (text.starts_with(kLognormalPrefix)) {
+    law.kind = WorkLaw::Kind::kLognormal;
+    length.remove_prefix(kLognormalPrefix.size());
+    const size_t mark = length.find(kP99Mark);
+    if (mark == std::string_view::npos) return Bad("--work", text, "is not lognormal:MEDIAN,p99=TIME");
+    absl::StatusOr<Duration> p99 = ParseDuration("--work", length.substr(mark + kP99Mark.size()));
+    if (!p99.ok()) return p99.status();
+    law.p99 = *p99;
+    length = length.substr(0, mark);
+  } else if (text.find(':') != std::string_view::npos) {
+    return Bad("--work", text, "is neither a duration nor exponential:MEAN nor lognormal:MEDIAN,p99=TIME");
+  }
+  absl::StatusOr<Duration> parsed = ParseDuration("--work", length);
+  if (!parsed.ok()) return parsed.status();
+  law.length = *parsed;
+  if (law.drawn()) law.seed = seed;
+  if (law.drawn() && law.length <= Duration{0}) return Bad("--work", text, "draws around 0; use --work 0");
+  if (law.kind == WorkLaw::Kind::kLognormal && law.p99 <= law.length) {
+    return Bad("--work", text, "has a 99th percentile that is not above its median");
+  }
+  return law;
+}
+
+absl::StatusOr<uint64_t> ParseMessageBytes(std::string_view text) {
+  return ParseCount("--message-bytes", text, 1, lab::kMessageBytesMax);
+}
+
+absl::StatusOr<lab::HandlerFailures> ParseFailures(std::string_view text, uint64_t seed) {
+  const bool percent = text.ends_with('%');
+  const std::optional<double> number = ParseNumber<double>(percent ? text.substr(0, text.size() - 1) : text);
+  const double share = number.value_or(-1) / (percent ? 100 : 1);
+  if (!(share >= 0 && share <= lab::kHandlerFailuresMax)) {
+    return Bad("--handler-failures", text, "is no share in [0, 0.9], such as 0.01 or 1%");
+  }
+  return lab::HandlerFailures{.share = share, .seed = seed};
+}
+
 absl::StatusOr<uint64_t> ParseSize(std::string_view flag, std::string_view text) {
   const size_t digits = text.find_first_not_of("0123456789");
   const std::optional<uint64_t> number = ParseNumber<uint64_t>(text.substr(0, digits));
@@ -132,7 +175,8 @@ absl::StatusOr<uint64_t> ParseRate(std::string_view text) {
 
 struct RunFlags::Raw {
   bool simulated = false;
-  std::string rate = "1", arrival = "constant", messages, duration, hops = "3", work = "200ms", streams = "4";
+  std::string rate = "1", arrival = "constant", messages, duration, message_bytes, hops = "3", work = "200ms",
+              streams = "4", failures = "0";
   std::string max_outstanding = "1000", client = "go", publish = "await", drain = "30s";
   std::string policy = "eager", target, profile = "cloud-replay", preset, seed, spans = "auto", out;
   std::string waterfall, report, ring_events = "4000000";
@@ -208,15 +252,19 @@ RunFlags::RunFlags(CLI::App& app, bool simulated) : raw_(std::make_shared<Raw>()
   raw.messages_given = app.add_option("--messages", raw.messages, "messages per arm (default 31)")->group(load);
   raw.duration_given =
       app.add_option("--duration", raw.duration, "instead of --messages: every slot in [0, DURATION)")->group(load);
+  app.add_option("--message-bytes", raw.message_bytes, "bytes of data a message (default: a few)")->group(load);
   app.add_option("--drain", raw.drain, "wait this long after the last slot for what is unfinished")
       ->group(load)
       ->capture_default_str();
   app.add_option("--preset", raw.preset,
                  "published-1rps (the defaults) or published-5rps (5/s for 30 s, 10 streams, warm-up 5 s left out)")
       ->group(load);
-  app.add_option("--seed", raw.seed, "of the added delays, phases and drawn arrivals (default: built in)")->group(load);
+  app.add_option("--seed", raw.seed,
+                 "of whatever is drawn: added delays, phases, arrivals, work, failures\n(default: built in)")
+      ->group(load);
   app.add_option("--hops", raw.hops, "workers in a chain")->group(chain)->capture_default_str();
-  app.add_option("--work", raw.work, "simulated work per handler")->group(chain)->capture_default_str();
+  app.add_option("--work", raw.work, kWorkHelp)->group(chain)->capture_default_str();
+  app.add_option("--handler-failures", raw.failures, kFailuresHelp)->group(chain)->capture_default_str();
   raw.streams_given = app.add_option("--streams", raw.streams, "StreamingPull streams per worker (Go's NumGoroutines)")
                           ->group(chain)
                           ->capture_default_str();
@@ -332,6 +380,10 @@ absl::Status RunFlags::Raw::FinishArms(RunOptions& options) const {
     if (!parsed.ok()) return parsed.status();
     if (parsed->dedupe && processes) return Bad("--arm", arm, "not with --processes, whose workers keep no store");
     if (!parsed->worker.empty() && !processes) return Bad("--arm", arm, "a worker of its own needs --processes");
+    if (!parsed->worker.empty() && (options.work.drawn() || options.failures.share > 0)) {
+      return Bad("--arm", arm,
+                 "its worker draws neither work nor failures; use a plain --work and no --handler-failures");
+    }
     // It would be the same arm, and not one more. eos-overlap may be asked for: only the replay has it anyway.
     if (arm == "std" || arm == "eos") {
       return Bad("--arm", arm, StrCat("every group has this arm anyway", kOwnName, " ", arm, "2:", arm));
@@ -417,9 +469,17 @@ absl::StatusOr<RunOptions> RunFlags::Finish() const {
   absl::StatusOr<uint64_t> ring = ParseCount("--ring-events", raw.ring_events, 1'000, 100'000'000);
   if (!ring.ok()) return ring.status();
   options.ring_events = *ring;
-  absl::StatusOr<Duration> work = ParseDuration("--work", raw.work);
+  if (!raw.message_bytes.empty()) {
+    absl::StatusOr<uint64_t> bytes = ParseMessageBytes(raw.message_bytes);
+    if (!bytes.ok()) return bytes.status();
+    options.message_bytes = *bytes;
+  }
+  absl::StatusOr<WorkLaw> work = ParseWork(raw.work, options.seed);
   if (!work.ok()) return work.status();
   options.work = *work;
+  absl::StatusOr<lab::HandlerFailures> failures = ParseFailures(raw.failures, options.seed);
+  if (!failures.ok()) return failures.status();
+  options.failures = *failures;
   absl::StatusOr<Duration> drain = ParseDuration("--drain", raw.drain);
   if (!drain.ok()) return drain.status();
   options.drain = *drain;

@@ -48,10 +48,12 @@ struct SpanChoice {
 struct RunOptions {
   uint64_t millihertz = 1000;  // the mean rate
   lab::Arrival arrival;
-  std::string arrival_text;  // of --arrival; empty: constant
-  uint64_t messages = 31;    // slots
+  std::string arrival_text;    // of --arrival; empty: constant
+  uint64_t messages = 31;      // slots
+  uint64_t message_bytes = 0;  // of data; 0: a few
   int hops = 3;
-  Duration work{std::chrono::milliseconds{200}};
+  WorkLaw work{std::chrono::milliseconds{200}};
+  lab::HandlerFailures failures;
   uint32_t streams = 4;
   int64_t max_outstanding_messages = 1000;
   std::string client = "go";
@@ -103,6 +105,21 @@ absl::StatusOr<uint64_t> ParseRate(std::string_view text);
 
 // "200ms", "20s", "1.5m", "0"; InvalidArgument names `flag`.
 absl::StatusOr<Duration> ParseDuration(std::string_view flag, std::string_view text);
+
+// A duration, "exponential:200ms" (its mean) or "lognormal:200ms,p99=900ms" (its
+// median and 99th percentile); drawn under `seed`. InvalidArgument names --work.
+absl::StatusOr<WorkLaw> ParseWork(std::string_view text, uint64_t seed);
+// What --work says, for help texts.
+inline constexpr char kWorkHelp[] =
+    "simulated work per handler: a duration, or drawn per message and hop:\n"
+    "exponential:MEAN, or lognormal:MEDIAN,p99=TIME";
+
+// Bytes of data a message. InvalidArgument names --message-bytes.
+absl::StatusOr<uint64_t> ParseMessageBytes(std::string_view text);
+
+// "0.01" or "1%". InvalidArgument names --handler-failures.
+absl::StatusOr<lab::HandlerFailures> ParseFailures(std::string_view text, uint64_t seed);
+inline constexpr char kFailuresHelp[] = "share of handlings that end in a nack instead of publish and ack: 0.01, 1%";
 
 // "4GiB", "512MiB", "64KiB", "4096" as bytes; InvalidArgument names `flag`, also
 // outside [kSizeMin, kSizeMax].

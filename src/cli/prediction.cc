@@ -101,7 +101,15 @@ Planned PlanFromConfiguration(const report::Configuration& configuration, std::o
   Planned planned;
   VirtualChain& chain = planned.chain;
   chain.hops = configuration.hops;
-  chain.work = configuration.work;
+  chain.work = configuration.work.mean();
+  if (configuration.work.drawn()) {
+    planned.assumed.push_back(StrCat("the run's work was drawn (", configuration.work.Text(),
+                                     "); simulated is its mean, ", ToMillis(chain.work), " ms, in every handler"));
+  }
+  if (configuration.handler_failures > 0) {
+    planned.assumed.push_back(
+        StrCat("the run's handlers failed (", 100 * configuration.handler_failures, " %); simulated ones do not"));
+  }
   chain.millihertz = static_cast<uint64_t>(std::llround(configuration.rate_per_second * 1000));
   chain.slots = configuration.messages;
   chain.streams = streams.value_or(static_cast<uint32_t>(configuration.streams));

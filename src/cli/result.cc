@@ -42,6 +42,7 @@ std::vector<report::ArmRun> ArmRuns(lab::Outcome& outcome) {
     run.duplicates = counts.duplicates;
     run.deduplicated = counts.deduplicated;
     run.reprocessed = counts.reprocessed;
+    run.handler_failures = counts.handler_failures;
     run.saturated_at = judged.saturated_at;
     run.exactly_once_seen = judged.exactly_once_seen;
     run.responses = counts.responses;

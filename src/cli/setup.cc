@@ -96,10 +96,12 @@ void FillConfiguration(const RunOptions& options, report::Configuration& configu
   configuration.processes = options.processes;
   configuration.hops = options.hops;
   configuration.work = options.work;
+  configuration.handler_failures = options.failures.share;
   configuration.rate_per_second = static_cast<double>(options.millihertz) / 1000;
   configuration.arrival = options.arrival_text;
   configuration.rate_highest_per_second = static_cast<double>(options.arrival.Highest(options.millihertz)) / 1000;
   configuration.messages = options.messages;
+  configuration.message_bytes = options.message_bytes;
   configuration.streams = static_cast<int>(options.streams);
   configuration.max_outstanding_messages = options.max_outstanding_messages;
   configuration.publish_mode = options.publish == lab::PublishMode::kAwait ? "await" : "fire";
@@ -147,8 +149,12 @@ absl::Status CheckThresholds(const std::vector<std::string>& thresholds, const s
 }
 
 EventEstimate EstimateEvents(const lab::Options& options) {
-  const uint64_t hops = options.slots * options.arms.size() * static_cast<uint64_t>(options.hops);
-  const auto extensions = static_cast<uint64_t>(options.work / kExtensionPeriod);
+  const double handlings = 1 / (1 - options.failures.share);  // of a message, on average
+  const auto hops = static_cast<uint64_t>(
+      handlings * static_cast<double>(options.slots * options.arms.size() * static_cast<uint64_t>(options.hops)));
+  // Of drawn work some messages need an extension more than the mean does.
+  const auto extensions =
+      static_cast<uint64_t>(options.work.mean() / kExtensionPeriod) + (options.work.drawn() ? 1 : 0);
   const auto stores = static_cast<uint64_t>(std::count_if(
       options.arms.begin(), options.arms.end(), [](const lab::ArmSpec& arm) { return arm.dedupe.has_value(); }));
   const uint64_t asked = options.slots * stores * static_cast<uint64_t>(options.hops) * kEventsPerStore;
@@ -167,9 +173,11 @@ absl::StatusOr<Setup> MakeSetup(const RunOptions& options) {
   }
   setup.lab.hops = options.hops;
   setup.lab.work = options.work;
+  setup.lab.failures = options.failures;
   setup.lab.millihertz = options.millihertz;
   setup.lab.arrival = options.arrival;
   setup.lab.slots = options.messages;
+  setup.lab.message_bytes = options.message_bytes;
   setup.lab.streams = options.streams;
   setup.lab.max_outstanding_messages = options.max_outstanding_messages;
   setup.lab.publish = options.publish;

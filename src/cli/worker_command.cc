@@ -30,7 +30,8 @@ constexpr uint32_t kStreamsMax = 100;
 
 struct WorkerFlags {
   ProcessFlags process;
-  std::string subscription, next_topic, work = "200ms", publish = "await", health, ledger;
+  std::string subscription, next_topic, work = "200ms", failures = "0", publish = "await", health, ledger;
+  uint64_t draw_seed = 0;
   uint32_t streams = 4;
   int64_t max_outstanding_messages = 1000;
   int hop = 0;
@@ -51,9 +52,12 @@ absl::StatusOr<live::WorkerProcess::Options> Options(const WorkerFlags& flags) {
     if (!topic.ok()) return topic.status();
     options.next_topic = *std::move(topic);
   }
-  absl::StatusOr<Duration> work = ParseDuration("--work", flags.work);
+  absl::StatusOr<WorkLaw> work = ParseWork(flags.work, flags.draw_seed);
   if (!work.ok()) return work.status();
   options.work = *work;
+  absl::StatusOr<lab::HandlerFailures> failures = ParseFailures(flags.failures, flags.draw_seed);
+  if (!failures.ok()) return failures.status();
+  options.failures = *failures;
   options.client = flags.process.client;
   options.streams = flags.streams;
   options.max_outstanding_messages = flags.max_outstanding_messages;
@@ -170,7 +174,10 @@ void AddWorker(CLI::App& app, Commands& commands) {
   flags->process.Add(*command);
   command->add_option("--subscription", flags->subscription, "what to receive from");
   command->add_option("--next-topic", flags->next_topic, "where to publish; none at the last hop");
-  command->add_option("--work", flags->work, "simulated work per message")->capture_default_str();
+  command->add_option("--work", flags->work, kWorkHelp)->capture_default_str();
+  command->add_option("--handler-failures", flags->failures, kFailuresHelp)->capture_default_str();
+  command->add_option("--draw-seed", flags->draw_seed, "of drawn work and failures; workers of a chain share it")
+      ->capture_default_str();
   command->add_option("--streams", flags->streams, "StreamingPull streams (Go's NumGoroutines)")
       ->capture_default_str()
       ->check(CLI::Range(uint32_t{1}, kStreamsMax));

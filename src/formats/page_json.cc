@@ -68,6 +68,7 @@ Json CompositionJson(const report::Composition& c) {
   return {{"quantile", c.quantile},
           {"n", c.n},
           {"mean", MeanJson(c.whole, c.n)},
+          {"asked", MeanJson(c.asked, c.n)},
           {"stages", stages},
           {"dispatch",
            {MeanJson(d.lease_wait, c.n), MeanJson(d.lease_batching, c.n), MeanJson(d.flow_control, c.n),

@@ -12,6 +12,28 @@ namespace {
 using Json = nlohmann::ordered_json;
 constexpr char kSchema[] = "hopgap.run-folder/1";
 
+constexpr std::string_view kExponential = "exponential", kLognormal = "lognormal";
+
+std::string_view LawName(WorkLaw::Kind kind) { return kind == WorkLaw::Kind::kExponential ? kExponential : kLognormal; }
+
+// Work is fixed unless a law is named.
+void ReadWork(FieldReader from, absl::Status& status, WorkLaw& work) {
+  std::string law;
+  from.Take("work_ns", work.length).TakeIfThere("work_law", law);
+  if (law.empty()) return;
+  if (law == kExponential) {
+    work.kind = WorkLaw::Kind::kExponential;
+  } else if (law == kLognormal) {
+    work.kind = WorkLaw::Kind::kLognormal;
+    from.Take("work_p99_ns", work.p99);
+  } else if (status.ok()) {
+    status = absl::InvalidArgumentError(StrCat("configuration.work_law: '", law, "' is no law of ours"));
+  }
+  if (status.ok() && (work.length <= Duration{0} || (work.p99 <= work.length && law == kLognormal))) {
+    status = absl::InvalidArgumentError("configuration.work_ns, work_p99_ns: are no lengths of a law");
+  }
+}
+
 Json ConfigurationJson(const report::Configuration& c) {
   Json added = Json::array();
   for (const report::AddedLeg& leg : c.added) {
@@ -24,7 +46,7 @@ Json ConfigurationJson(const report::Configuration& c) {
   Json json{{"command", c.command},
             {"simulated", c.simulated},
             {"hops", c.hops},
-            {"work_ns", c.work.count()},
+            {"work_ns", c.work.length.count()},
             {"rate_per_second", c.rate_per_second},
             {"messages", c.messages},
             {"streams", c.streams},
@@ -43,6 +65,12 @@ Json ConfigurationJson(const report::Configuration& c) {
             {"thresholds", c.thresholds},
             {"spans_of", c.spans_of},
             {"spans_total", c.spans_total}};
+  if (c.work.drawn()) {
+    json["work_law"] = LawName(c.work.kind);
+    if (c.work.kind == WorkLaw::Kind::kLognormal) json["work_p99_ns"] = c.work.p99.count();
+  }
+  if (c.message_bytes > 0) json["message_bytes"] = c.message_bytes;
+  if (c.handler_failures > 0) json["handler_failures"] = c.handler_failures;
   if (!c.arrival.empty()) {
     json["arrival"] = c.arrival;
     json["rate_highest_per_second"] = c.rate_highest_per_second;
@@ -66,6 +94,7 @@ Json ArmJson(const report::ArmRun& arm) {
                {"responses", arm.responses},
                {"messages_received", arm.messages_received},
                {"verdict", {{"valid", arm.verdict.valid}, {"reasons", arm.verdict.reasons}}}};
+  if (arm.handler_failures > 0) json["handler_failures"] = arm.handler_failures;
   if (arm.saturated_at) json["saturated_at_per_second"] = *arm.saturated_at;
   return json;
 }
@@ -90,15 +119,18 @@ report::AddedLeg ReadLeg(FieldReader leg) {
 }
 
 void ReadConfiguration(FieldReader from, const Json& added, absl::Status& status, report::Configuration& c) {
-  from.Take("command", c.command).Take("simulated", c.simulated).Take("hops", c.hops).Take("work_ns", c.work);
+  from.Take("command", c.command).Take("simulated", c.simulated).Take("hops", c.hops);
+  ReadWork(from, status, c.work);
   from.Take("rate_per_second", c.rate_per_second).Take("messages", c.messages).Take("streams", c.streams);
   from.Take("max_outstanding_messages", c.max_outstanding_messages).Take("publish", c.publish_mode);
   from.Take("response_policy", c.response_policy).Take("target", c.target).Take("profile", c.profile);
   from.Take("profile_is_builtin_replay", c.profile_is_builtin_replay).Take("seed", c.seed);
+  if (c.work.drawn()) c.work.seed = c.seed;
   from.Take("stratified", c.stratified).Take("preset", c.preset).Take("warm_up_ns", c.warm_up);
   from.Take("spans_of", c.spans_of).Take("spans_total", c.spans_total);
   from.TakeIfThere("processes", c.processes).TakeIfThere("thresholds", c.thresholds);  // not in 0.1 and before
   // Of evenly spread messages there is neither.
+  from.TakeIfThere("handler_failures", c.handler_failures).TakeIfThere("message_bytes", c.message_bytes);
   from.TakeIfThere("arrival", c.arrival).TakeIfThere("rate_highest_per_second", c.rate_highest_per_second);
   for (const Json& leg : added) c.added.push_back(ReadLeg({leg, "configuration.added.", status}));
 }
@@ -108,6 +140,7 @@ report::ArmRun ReadArm(FieldReader from) {
   from.Take("group", arm.group).Take("name", arm.name).Take("kind", arm.kind).Take("client_model", arm.client_model);
   from.Take("planned", arm.planned).Take("sent", arm.sent).Take("completed", arm.completed).Take("lost", arm.lost);
   from.Take("duplicates", arm.duplicates).Take("reprocessed", arm.reprocessed);
+  from.TakeIfThere("handler_failures", arm.handler_failures);
   from.TakeIfThere("deduplicated", arm.deduplicated);  // older folders have none
   from.Take("exactly_once_seen", arm.exactly_once_seen).Take("responses", arm.responses);
   from.Take("messages_received", arm.messages_received);

@@ -51,6 +51,27 @@ TEST(RunJsonTest, KeepsHowMessagesArrive) {
   EXPECT_EQ(WriteRunJson(*read, {}), text);
 }
 
+TEST(RunJsonTest, KeepsHowHandlersWorkAndFail) {
+  report::Run run = Sample();
+  EXPECT_EQ(WriteRunJson(run, {}).find("work_law"), std::string::npos);  // fixed: as ever
+  run.configuration.work.kind = WorkLaw::Kind::kLognormal;
+  run.configuration.work.p99 = std::chrono::milliseconds{900};
+  run.configuration.work.seed = run.configuration.seed;
+  run.configuration.handler_failures = 0.02;
+  run.configuration.message_bytes = 4096;
+  run.arms[0].handler_failures = 7;
+  std::string text = WriteRunJson(run, {});
+  absl::StatusOr<report::Run> read = ReadRunJson(text, "run.json");
+  ASSERT_TRUE(read.ok()) << read.status();
+  EXPECT_EQ(read->configuration.work, run.configuration.work);
+  EXPECT_EQ(read->configuration.handler_failures, 0.02);
+  EXPECT_EQ(read->configuration.message_bytes, 4096u);
+  EXPECT_EQ(read->arms[0].handler_failures, 7u);
+  text.replace(text.find("lognormal"), 9, "lognormel");
+  EXPECT_THAT(std::string(ReadRunJson(text, "run.json").status().message()),
+              testing::HasSubstr("'lognormel' is no law"));
+}
+
 TEST(RunJsonTest, KeepsMachineAndThresholds) {
   report::Run run = Sample();
   run.configuration.thresholds = {"replay.eos.until_handled.p50<1s"};

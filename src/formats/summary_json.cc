@@ -72,7 +72,7 @@ Json ConfigurationJson(const report::Configuration& c, Duration work) {
                      {"mean_ms", Ms(leg.mean_ms * 1e6)}});
   }
   Json json{{"hops", c.hops},
-            {"work_ms", Ms(c.work)},
+            {"work_ms", Ms(c.work.mean())},
             {"work_ms_all_hops", Ms(work)},
             {"rate_per_second", c.rate_per_second},
             {"messages", c.messages},
@@ -91,6 +91,9 @@ Json ConfigurationJson(const report::Configuration& c, Duration work) {
             {"thresholds", c.thresholds},
             {"spans_of", c.spans_of},
             {"spans_total", c.spans_total}};
+  if (c.work.drawn()) json["work"] = c.work.Text();
+  if (c.message_bytes > 0) json["message_bytes"] = c.message_bytes;
+  if (c.handler_failures > 0) json["handler_failures"] = c.handler_failures;
   if (!c.arrival.empty()) {
     json["arrival"] = c.arrival;
     json["rate_highest_per_second"] = c.rate_highest_per_second;
@@ -198,6 +201,7 @@ Json ArmJson(const ArmSummary& arm, bool spans_only) {
           {"duplicates", run.duplicates},
           {"reprocessed", run.reprocessed},
           {"deduplicated", run.deduplicated},
+          {"handler_failures", run.handler_failures},
           {"warm_up_left_out", arm.warm_up},
           {"saturated_at_per_second", run.saturated_at ? Json(*run.saturated_at) : Json(nullptr)},
           {"exactly_once_seen", run.exactly_once_seen},
@@ -210,6 +214,7 @@ Json ArmJson(const ArmSummary& arm, bool spans_only) {
           {"stages_ms", StagesJson(arm, spans_only)},
           {"remainder_ms_mean", Mean(arm.remainder, arm.n)},
           {"until_handled_ms_mean", Mean(arm.handled, arm.n)},
+          {"asked_work_ms_mean", Mean(arm.asked, arm.n)},
           {"hops_ms", HopsJson(arm)},
           {"server_view_ms", ServerJson(arm.server)},
           {"negative_delivery_gaps",
@@ -222,7 +227,7 @@ Json ArmJson(const ArmSummary& arm, bool spans_only) {
 // Of spans alone: what takes a plan, a driver or a broker to know.
 void ForgetCounts(Json& arm, bool due_times) {
   for (const char* key : {"client_model", "planned", "sent", "unfinished", "lost", "duplicates", "reprocessed",
-                          "deduplicated", "warm_up_left_out", "responses", "verdict"}) {
+                          "deduplicated", "handler_failures", "warm_up_left_out", "responses", "verdict"}) {
     arm[key] = nullptr;
   }
   if (due_times) return;

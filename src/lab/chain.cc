@@ -74,7 +74,9 @@ Chain::Chain(const Environment& environment)
                          .tick_phase = TickPhases(options.seed, hop, streams, env_.model.tick),
                          .planted = options.client_planted};
     if (hop < hops_) worker.publisher = publisher_to(hop + 1);
-    worker.work = options.work + options.planted.work;
+    worker.work = options.work;
+    worker.work_planted = options.planted.work;
+    worker.failures = options.failures;
     worker.publish = options.publish;
     worker.dedupe = arm.dedupe;
     worker.first_endpoint = Endpoint(static_cast<uint32_t>(2 * hop - 1));
@@ -97,10 +99,9 @@ void Chain::Send(Instant now, uint64_t slot, Instant due, Commands& out) {
   env_.ledger.At(env_.arm, slot, 1).due = due;
   StampPublishCall(1, slot);
   const auto [hi, lo] = TraceId(slot);
-  const std::string text = StrCat(1, ".", slot);
   sender_->Send(now,
-                {.data = text,
-                 .attributes = {{std::string(pubsub::kDrawAttribute), text}},
+                {.data = DataOf(slot, env_.options.message_bytes),
+                 .attributes = {{std::string(pubsub::kDrawAttribute), DataOf(slot, 0)}},
                  .trace_hi = hi,
                  .trace_lo = lo,
                  .scheduled = due,
@@ -206,6 +207,8 @@ void Chain::Book::OnWorkDone(uint64_t delivery) {
   state.handled = true;
 }
 
+void Chain::Book::OnHandlerFailed(uint64_t) { ++chain_.counts_.handler_failures; }
+
 void Chain::Book::OnPublished(bool ok) { chain_.counts_.publish_failures += ok ? 0 : 1; }
 
 void Chain::Book::OnRepeatDropped(uint64_t delivery) {
@@ -217,7 +220,7 @@ void Chain::Book::OnRepeatDropped(uint64_t delivery) {
 void Chain::Book::OnReturned(uint64_t delivery, bool ack) {
   const uint64_t slot = slots_.at(delivery);
   LedgerRow& row = chain_.env_.ledger.At(chain_.env_.arm, slot, hop_);
-  if (row.handler_return == kNever) row.handler_return = chain_.env_.clock.Stamp();
+  if (ack && row.handler_return == kNever) row.handler_return = chain_.env_.clock.Stamp();
   if (!ack) chain_.VisitOf(hop_, slot).fate = Fate::kGivenBack;
 }
 

@@ -26,8 +26,9 @@ struct Settled {
 // What the lab counts for one arm beside the paths.
 struct ArmCounts {
   uint64_t sent = 0, completed = 0, duplicates = 0, reprocessed = 0;
-  uint64_t deduplicated = 0;  // copies that a worker's store knew; counted in neither of those
-  uint64_t redelivered = 0;   // of a run of processes: handler entries of a message beyond its first, before its ack
+  uint64_t deduplicated = 0;      // copies that a worker's store knew; counted in neither of those
+  uint64_t handler_failures = 0;  // handlings that ended in a nack as Options::failures asked
+  uint64_t redelivered = 0;  // of a run of processes: handler entries of a message beyond its first, before its ack
   uint64_t publish_failures = 0, ack_failures = 0;
   uint64_t responses = 0, messages_received = 0;
   std::string failure;  // why a subscriber stopped for good
@@ -97,6 +98,7 @@ class Chain {
     Book(Chain& chain, int hop) : chain_(chain), hop_(hop) {}
     bool OnEntered(uint64_t delivery, const client::Subscriber::Delivery& received) override;
     void OnWorkDone(uint64_t delivery) override;
+    void OnHandlerFailed(uint64_t delivery) override;
     void OnPublished(bool ok) override;
     void OnRepeatDropped(uint64_t delivery) override;
     void OnReturned(uint64_t delivery, bool ack) override;

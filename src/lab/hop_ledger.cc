@@ -35,7 +35,7 @@ HopFindings CheckHops(std::span<const HopLine> lines, int hops, uint64_t slots) 
   std::map<std::pair<int, std::string>, Message> messages;
   std::map<std::pair<int, uint64_t>, std::set<std::string>> ids;
   std::map<std::pair<int, uint64_t>, uint64_t> entries;
-  std::set<uint64_t> reached;
+  std::map<uint64_t, int64_t> finished;  // slots at the last hop: handlings that did not end in a nack
   for (const HopLine* line : ordered) {
     Message& message = messages[{line->hop, line->message_id}];
     if (line->what == HopLine::What::kEntered) {
@@ -47,7 +47,10 @@ HopFindings CheckHops(std::span<const HopLine> lines, int hops, uint64_t slots) 
         ++findings.redelivered;
       }
     } else if (line->what == HopLine::What::kReturned) {
-      if (line->hop == hops && line->slot < slots) reached.insert(line->slot);
+      if (line->hop == hops && line->slot < slots) ++finished[line->slot];
+    } else if (line->what == HopLine::What::kGivenBack) {
+      ++findings.given_back;
+      if (line->hop == hops && line->slot < slots) --finished[line->slot];
     } else if (line->what == HopLine::What::kAcked && line->ok) {
       if (++message.acked == 2) broken(findings.acked_twice, *line, "acked twice");
       if (!message.first_ack) message.first_ack = line->at;
@@ -66,7 +69,9 @@ HopFindings CheckHops(std::span<const HopLine> lines, int hops, uint64_t slots) 
           StrCat("hop ", hop, " slot ", slot, ": ", different.size(), " messages of ", may, " publishers"));
     }
   }
-  findings.missing = slots - std::min<uint64_t>(slots, reached.size());
+  const auto reached = static_cast<uint64_t>(
+      std::count_if(finished.begin(), finished.end(), [](const auto& slot) { return slot.second > 0; }));
+  findings.missing = slots - std::min(slots, reached);
   return findings;
 }
 

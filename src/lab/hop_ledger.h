@@ -34,6 +34,7 @@ struct HopFindings {
   uint64_t acked_twice = 0;          // message ids of one subscription with two successful acks
   uint64_t delivered_after_ack = 0;  // handler entries of a message id after its successful ack
   uint64_t redelivered = 0;          // further entries of a message id before that
+  uint64_t given_back = 0;           // nacks that have their result
   uint64_t reprocessed = 0;          // further message ids of a slot at a hop: a retried worker published again
   // Of those, copies that no redelivery one hop earlier explains.
   uint64_t unexplained = 0;

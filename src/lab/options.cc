@@ -6,7 +6,7 @@
 namespace hopgap::lab {
 namespace {
 
-constexpr std::string_view kTraceLabel = "trace";
+constexpr std::string_view kTraceLabel = "trace", kFailureLabel = "handler failure";
 
 std::string Id(const Options& options, const ArmSpec& arm, int hop) {
   return StrCat(options.resource_prefix, arm.name, "-hop", hop);
@@ -16,6 +16,18 @@ const std::string& Project(const Options& options, const ArmSpec& arm) {
 }
 
 }  // namespace
+
+bool HandlerFailures::Of(uint64_t hop, uint64_t key, uint64_t attempt) const {
+  if (share <= 0) return false;
+  const uint64_t draw = FractionOf(Mix(Mix(seed, HashName(kFailureLabel)), hop, key, attempt));
+  return static_cast<double>(draw) < share * static_cast<double>(kFractionOne);
+}
+
+std::string DataOf(uint64_t slot, uint64_t bytes) {
+  std::string data = StrCat(1, ".", slot);
+  if (bytes > 0) data.resize(bytes, '.');
+  return data;
+}
 
 std::string TopicName(const Options& options, const ArmSpec& arm, int hop) {
   return StrCat("projects/", Project(options, arm), "/topics/", Id(options, arm, hop));

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/time.h"
+#include "base/work_law.h"
 #include "client/model.h"
 #include "lab/arm.h"
 #include "lab/schedule.h"
@@ -23,6 +24,16 @@ struct Planted {
   Duration generator_stall{0};  // the generator does nothing for this long, from the middle slot on
 };
 
+// A share of handlings ends in a nack instead of a publish and an ack: drawn per
+// hop, message and attempt, so that arms share the draws and a redelivery draws anew.
+struct HandlerFailures {
+  double share = 0;  // [0, kHandlerFailuresMax]
+  uint64_t seed = 0;
+  // `attempt`: how often this hop has failed on this message before.
+  bool Of(uint64_t hop, uint64_t key, uint64_t attempt) const;
+};
+inline constexpr double kHandlerFailuresMax = 0.9;  // a message then takes ten attempts, on average
+
 struct Group {
   std::string name;     // "here", "replay"
   std::string project;  // its resources' project: what a profile belongs to
@@ -33,10 +44,12 @@ struct Options {
   std::vector<Group> groups;
   std::vector<ArmSpec> arms;  // in order of their groups
   int hops = 3;
-  Duration work{0};
+  WorkLaw work;                // of every handler
+  HandlerFailures failures;    // of handlers, drawn
   uint64_t millihertz = 1000;  // the mean rate
   Arrival arrival;             // every arm's and group's slots alike
   uint64_t slots = 31;
+  uint64_t message_bytes = 0;  // of data; 0: as short as its draw
   uint32_t streams = 4;
   int64_t max_outstanding_messages = 1000;
   PublishMode publish = PublishMode::kAwait;
@@ -52,6 +65,10 @@ struct Resource {
   std::string subscription;  // full name; empty: the topic itself
   bool exactly_once = false;
 };
+
+// The data of a slot's message: "1.SLOT", or exactly `bytes` bytes that begin like it.
+std::string DataOf(uint64_t slot, uint64_t bytes);
+inline constexpr uint64_t kMessageBytesMax = 9'000'000;  // with attributes inside the service's 10 MB
 
 // Topics first, so that they can be made in this order and removed in reverse.
 std::vector<Resource> ResourcesOf(const Options& options);

@@ -13,6 +13,9 @@ namespace {
 // What the library sets on every publish itself.
 constexpr std::string_view kLibraryPrefix = "googclient_";
 constexpr std::string_view kWorkerTraceLabel = "worker trace";
+// Of messages that failed and never came back (dead-lettered, sought away, taken
+// by another worker) nobody tells: beyond this many their attempts count anew.
+constexpr size_t kFailedMax = 1'000'000;
 
 }  // namespace
 
@@ -67,7 +70,34 @@ void Worker::OnHandlerEntered(Instant now, uint32_t, uint64_t delivery, Commands
   subscriber_.OnCallbackStarted(now, delivery);
   if (!book_.OnEntered(delivery, received)) return Finish(now, {delivery, false}, true, out);
   if (handled_) return StartStep(now, delivery, Step::kAsked, options_.dedupe->access, out);
-  StartStep(now, delivery, Step::kWorked, options_.work, out);
+  StartWork(now, delivery, out);
+}
+
+// Messages of others have no slot; their id does as well.
+Worker::DrawKey Worker::DrawKeyOf(uint64_t delivery) const {
+  const pubsub::Message& message = subscriber_.Get(delivery).message;
+  const std::optional<std::string_view> text = message.Attribute(pubsub::kDrawAttribute);
+  const std::optional<Draw> draw = text ? ParseDraw(*text) : std::nullopt;
+  return draw ? DrawKey{draw->hop, draw->slot} : DrawKey{0, HashName(message.message_id())};
+}
+
+void Worker::StartWork(Instant now, uint64_t delivery, Commands& out) {
+  Duration length = options_.work.length;
+  if (options_.work.drawn()) {
+    const DrawKey key = DrawKeyOf(delivery);
+    length = options_.work.Of(key.hop, key.message);
+  }
+  StartStep(now, delivery, Step::kWorked, length + options_.work_planted, out);
+}
+
+bool Worker::Fails(uint64_t delivery) {
+  if (options_.failures.share <= 0) return false;
+  const DrawKey key = DrawKeyOf(delivery);
+  if (failed_.size() >= kFailedMax) failed_.clear();
+  const auto found = failed_.try_emplace(key.message, 0).first;
+  if (options_.failures.Of(key.hop, key.message, found->second)) return ++found->second, true;
+  failed_.erase(found);
+  return false;
 }
 
 void Worker::StartStep(Instant now, uint64_t delivery, Step step, Duration length, Commands& out) {
@@ -84,9 +114,7 @@ void Worker::OnStepDone(Instant now, uint64_t delivery, Step step, Commands& out
     handled_->Add(now, StoreId(delivery));
     return Finish(now, {delivery}, true, out);
   }
-  if (!handled_->Contains(now, StoreId(delivery))) {
-    return StartStep(now, delivery, Step::kWorked, options_.work, out);
-  }
+  if (!handled_->Contains(now, StoreId(delivery))) return StartWork(now, delivery, out);
   book_.OnRepeatDropped(delivery);
   Finish(now, {delivery}, true, out);
 }
@@ -158,6 +186,10 @@ void Worker::Aim() {
 }
 
 void Worker::OnWorkDone(Instant now, uint64_t delivery, Commands& out) {
+  if (Fails(delivery)) {
+    book_.OnHandlerFailed(delivery);
+    return Finish(now, {delivery}, false, out);
+  }
   book_.OnWorkDone(delivery);
   if (!publisher_) return Succeed(now, delivery, out);
   const uint64_t publish = next_publish_++;

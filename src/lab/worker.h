@@ -27,6 +27,8 @@ class WorkerBook {
   virtual bool OnEntered(uint64_t delivery, const client::Subscriber::Delivery& received) = 0;
   // Its work is done; the publish call to the next hop, if there is one, follows.
   virtual void OnWorkDone(uint64_t delivery) = 0;
+  // It fails instead (Options::failures): a nack follows, and no publish.
+  virtual void OnHandlerFailed(uint64_t) {}
   // The publish it made has its result.
   virtual void OnPublished(bool ok) = 0;
   // Its store knows it: it is acked without being handled again.
@@ -49,7 +51,9 @@ class Worker final : public Logic {
   struct Options {
     client::Subscriber::Options subscriber;
     std::optional<client::Publisher::Options> publisher;  // to the next hop; none at the last
-    Duration work{0};
+    WorkLaw work;
+    Duration work_planted{0};  // a test's, on top
+    HandlerFailures failures;
     PublishMode publish = PublishMode::kAwait;
     uint32_t first_endpoint = 0;
     std::optional<HandledIds::Options> dedupe = {};  // it asks a store of handled messages first, and tells it after
@@ -98,6 +102,13 @@ class Worker final : public Logic {
   void OnWorkDone(Instant now, uint64_t delivery, Commands& out);
   void Succeed(Instant now, uint64_t delivery, Commands& out);
   std::string StoreId(uint64_t delivery) const;
+  // What the draws of a message are keyed by.
+  struct DrawKey {
+    uint64_t hop = 0, message = 0;
+  };
+  DrawKey DrawKeyOf(uint64_t delivery) const;
+  void StartWork(Instant now, uint64_t delivery, Commands& out);
+  bool Fails(uint64_t delivery);
   void PublishOn(Instant now, uint64_t delivery, uint64_t publish, Commands& out);
   void OnPublished(Instant now, const client::Action& action, Commands& out);
   void Finish(Instant now, const Handling& handling, bool ack, Commands& out);
@@ -113,6 +124,7 @@ class Worker final : public Logic {
   std::unordered_map<uint64_t, uint64_t> publishing_;  // publish -> the delivery that waits for it
   std::array<Instant, 2> deadlines_{kNever, kNever};   // of the two endpoints
   Instant next_ = kNever;
+  std::unordered_map<uint64_t, uint64_t> failed_;  // by message: how often it failed here, not yet well
   uint64_t next_publish_ = 1;
   uint64_t next_order_ = 0;
 };

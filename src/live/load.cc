@@ -128,6 +128,10 @@ void Load::Perform(remote::HttpClient& client, const Job& job) {
   remote::HttpRequest request{.method = "POST", .path = target.url.path, .headers = {}, .body = {}, .content_type = {}};
   request.headers = {{std::string(kSlotHeader), StrCat(job.slot)},
                      {std::string(kScheduledHeader), StrCat(ToNanos(options_.anchor.ToWall(due)))}};
+  if (options_.body_bytes > 0) {
+    request.body = lab::DataOf(job.slot, options_.body_bytes);
+    request.content_type = "application/octet-stream";
+  }
   if (options_.traceparent) {
     request.headers.emplace_back(kTraceparentHeader, options_.traceparent(job.target, job.slot));
   }

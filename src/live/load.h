@@ -53,6 +53,7 @@ class Load {
     uint64_t millihertz = 1000;
     lab::Arrival arrival;
     uint64_t slots = 31;
+    uint64_t body_bytes = 0;  // of lab::DataOf; 0: no body, and the API chooses
     ClockAnchor anchor;
     Duration timeout{std::chrono::seconds{30}};
     std::optional<lab::Users::Options> users;  // of each target, at most kUsersMax

@@ -129,6 +129,7 @@ class Filler {
     counts.duplicates = findings.acked_twice + findings.delivered_after_ack + findings.unexplained;
     counts.reprocessed = findings.reprocessed;
     counts.redelivered = findings.redelivered;
+    if (lab_.failures.share > 0) counts.handler_failures = findings.given_back;
     if (!findings.examples.empty()) counts.failure = findings.examples.front();
     // A worker that was killed took its last spans along; its book says what arrived.
     counts.completed = std::max(counts.completed, lab_.slots - findings.missing);

@@ -171,7 +171,7 @@ ProcessGroup::Member ProcessRun::WorkerOf(size_t arm, int hop) const {
   std::map<std::string, std::string>& environment = member.start.environment;
   environment["HOPGAP_SUBSCRIPTION"] = lab::SubscriptionName(lab, spec, hop);
   if (hop < lab.hops) environment["HOPGAP_NEXT_TOPIC"] = lab::TopicName(lab, spec, hop + 1);
-  environment["HOPGAP_WORK"] = StrCat(lab.work.count(), "ns");
+  environment["HOPGAP_WORK"] = lab.work.Text();
   environment["HOPGAP_STREAMS"] = StrCat(spec.streams > 0 ? spec.streams : lab.streams);
   environment["HOPGAP_MAX_OUTSTANDING_MESSAGES"] = StrCat(lab.max_outstanding_messages);
   environment["HOPGAP_PUBLISH"] = lab.publish == lab::PublishMode::kAwait ? "await" : "fire";
@@ -179,6 +179,8 @@ ProcessGroup::Member ProcessRun::WorkerOf(size_t arm, int hop) const {
   if (spec.worker.empty()) {
     member.start.command = {program_, "worker"};
     environment["HOPGAP_LEDGER"] = LedgerFile(folder_, spec.name, hop);
+    environment["HOPGAP_HANDLER_FAILURES"] = StrCat(lab.failures.share);
+    environment["HOPGAP_DRAW_SEED"] = StrCat(lab.seed);
   } else {
     member.start.command = {"/bin/sh", "-c", StrCat("exec ", spec.worker)};
     member.ready_file.clear();
@@ -234,6 +236,7 @@ absl::Status ProcessRun::StartLoad() {
   load.millihertz = lab.millihertz;
   load.arrival = lab.arrival;
   load.slots = lab.slots;
+  load.body_bytes = lab.message_bytes;
   load.anchor = result_.anchor;
   load.traceparent = [&lab](size_t arm, uint64_t slot) {
     const auto [hi, lo] = lab::TraceIdOf(lab, arm, slot);

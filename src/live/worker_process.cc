@@ -130,6 +130,7 @@ absl::StatusOr<std::unique_ptr<WorkerProcess>> WorkerProcess::Start(Options opti
         .planted = {}};
   }
   worker.work = chosen.work;
+  worker.failures = chosen.failures;
   worker.publish = chosen.publish;
   process->book_ = std::make_unique<Book>(chosen.anchor, chosen.hop, process->ledger_.get());
   process->worker_ =

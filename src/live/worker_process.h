@@ -26,7 +26,8 @@ class WorkerProcess {
     std::string client = "go";             // of client::FindModel
     uint32_t streams = 4;
     int64_t max_outstanding_messages = 1000;
-    Duration work{0};
+    WorkLaw work;
+    lab::HandlerFailures failures;
     lab::PublishMode publish = lab::PublishMode::kAwait;
     std::string arm;  // for spans; may be empty
     int hop = 0;

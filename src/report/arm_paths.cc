@@ -49,6 +49,17 @@ ArmPaths Count(const ArmRun& arm, const Run& run) {
   return out;
 }
 
+Paths ByLength(const Paths& paths, const AskedWork& work) {
+  std::vector<std::pair<Duration, const Path*>> order;
+  order.reserve(paths.size());
+  for (const Path* path : paths) order.emplace_back(path->until_handled - work.Of(*path), path);
+  std::stable_sort(order.begin(), order.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+  Paths out;
+  out.reserve(order.size());
+  for (const auto& [length, path] : order) out.push_back(path);
+  return out;
+}
+
 std::string MetricKey(const Metric& metric) {
   switch (metric.kind) {
     case Metric::Kind::kUntilHandled: return "until_handled";
@@ -64,16 +75,17 @@ std::vector<Metric> AllMetrics() {
   return out;
 }
 
-int64_t ValueOf(const Path& path, const Metric& metric, Duration work) {
+int64_t ValueOf(const Path& path, const Metric& metric, const AskedWork& work) {
   switch (metric.kind) {
-    case Metric::Kind::kUntilHandled: return (path.until_handled - work).count();
-    case Metric::Kind::kUntilAcked: return path.until_acked ? (*path.until_acked - work).count() : stats::kInfinite;
+    case Metric::Kind::kUntilHandled: return (path.until_handled - work.Of(path)).count();
+    case Metric::Kind::kUntilAcked:
+      return path.until_acked ? (*path.until_acked - work.Of(path)).count() : stats::kInfinite;
     case Metric::Kind::kStage: break;
   }
   return path.StageSum(metric.stage).count();
 }
 
-stats::Sample SampleOf(const ArmPaths& counted, const Metric& metric, Duration work) {
+stats::Sample SampleOf(const ArmPaths& counted, const Metric& metric, const AskedWork& work) {
   std::vector<int64_t> values;
   values.reserve(counted.paths.size());
   for (const Path* path : counted.paths) {

@@ -5,6 +5,7 @@
 #include <string_view>
 #include <vector>
 
+#include "report/asked_work.h"
 #include "report/run.h"
 #include "stats/sample.h"
 #include "trace/path.h"
@@ -23,6 +24,9 @@ struct ArmPaths {
 };
 ArmPaths Count(const ArmRun& arm, const Run& run);
 
+// By until handled less the work that was asked for; equals by slot.
+Paths ByLength(const Paths& paths, const AskedWork& work);
+
 // What can be asked of a message: a whole, less the configured work of all
 // hops, or a stage summed over the hops.
 struct Metric {
@@ -32,9 +36,9 @@ struct Metric {
 
   friend bool operator==(const Metric&, const Metric&) = default;
 };
-std::string MetricKey(const Metric& metric);                                    // "until_handled", "dispatch_gap"
-std::vector<Metric> AllMetrics();                                               // the wholes, then the stages
-int64_t ValueOf(const trace::Path& path, const Metric& metric, Duration work);  // may be stats::kInfinite
-stats::Sample SampleOf(const ArmPaths& counted, const Metric& metric, Duration work);
+std::string MetricKey(const Metric& metric);  // "until_handled", "dispatch_gap"
+std::vector<Metric> AllMetrics();             // the wholes, then the stages
+int64_t ValueOf(const trace::Path& path, const Metric& metric, const AskedWork& work);  // may be stats::kInfinite
+stats::Sample SampleOf(const ArmPaths& counted, const Metric& metric, const AskedWork& work);
 
 }  // namespace hopgap::report

@@ -18,8 +18,6 @@ const ArmRun* ArmNamed(const Run& run, const std::string& name) {
   return found == run.arms.end() ? nullptr : &*found;
 }
 
-Duration WorkOf(const Run& run) { return run.configuration.work * run.configuration.hops; }
-
 Word WordOf(const stats::QuantileDifference& d) {
   if (d.low && *d.low > 0) return Word::kSlower;
   if (d.high && *d.high < 0) return Word::kFaster;
@@ -49,7 +47,8 @@ ArmComparison CompareArm(const ArmRun& first, const Run& first_run, const ArmRun
   out.arm = first.name;
   const ArmPaths a = Count(first, first_run), b = Count(second, second_run);
   for (const Metric& metric : AllMetrics()) {
-    const stats::Sample one = SampleOf(a, metric, WorkOf(first_run)), two = SampleOf(b, metric, WorkOf(second_run));
+    const stats::Sample one = SampleOf(a, metric, AskedWork(first_run.configuration)),
+                        two = SampleOf(b, metric, AskedWork(second_run.configuration));
     out.metrics.push_back(CompareMetric(metric, one, two));
     if (metric == Metric{}) out.deciles = stats::ShiftFunction(two, one);
   }
@@ -67,7 +66,9 @@ std::vector<std::string> Differing(const Configuration& a, const Configuration& 
   add("simulated", yes(a.simulated), yes(b.simulated));
   add("processes", yes(a.processes), yes(b.processes));
   add("hops", a.hops, b.hops);
-  add("work", Length(a.work), Length(b.work));
+  add("message bytes", StrCat(a.message_bytes), StrCat(b.message_bytes));
+  add("handler failures", StrCat(a.handler_failures), StrCat(b.handler_failures));
+  add("work", WorkText(a), WorkText(b));
   add("rate per second", a.rate_per_second, b.rate_per_second);
   const auto arrival = [](const Configuration& c) { return c.arrival.empty() ? std::string("constant") : c.arrival; };
   add("arrival", arrival(a), arrival(b));

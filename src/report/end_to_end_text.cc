@@ -116,7 +116,7 @@ std::string Title(const Summary& summary, std::string_view until, const Scale& s
   const Configuration& c = summary.configuration;
   std::string out = StrCat("End to end until ", until);
   if (summary.work > Duration{0}) {
-    out += StrCat(", less ", Length(summary.work), " of work (", c.hops, " hops)");
+    out += StrCat(", less ", TakenOffText(summary), " of work (", c.hops, " hops)");
   }
   return StrCat(out, c.simulated ? ", SIMULATED" : "", ", ", scale.unit(), "\n");
 }

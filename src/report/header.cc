@@ -25,9 +25,11 @@ std::string Rate(double per_second) {
 std::string FirstLine(const Run& run) {
   const Configuration& c = run.configuration;
   std::string line = StrCat("hopgap ", run.version, " · ", Counted(static_cast<uint64_t>(c.hops), "hop"));
-  line += c.work > Duration{0} ? StrCat(" × ", Length(c.work), " work") : std::string(", no work");
+  line += c.work.length > Duration{0} ? StrCat(" × ", WorkText(c), " work") : std::string(", no work");
+  if (c.handler_failures > 0) line += StrCat(" · ", absl::StrFormat("%g", 100 * c.handler_failures), " % fail");
   line += StrCat(" · ", Rate(c.rate_per_second), ArrivalText(c), " · ", Counted(c.messages, "message"), " an arm · ",
                  Counted(static_cast<uint64_t>(c.streams), "stream"));
+  if (c.message_bytes > 0) line += StrCat(" · ", Counted(c.message_bytes, "byte"), " each");
   if (!c.preset.empty()) line += StrCat(" · preset ", c.preset);
   return Wrap(line, kWidthMin, "", "       ");
 }
@@ -82,6 +84,20 @@ std::string Conditions(const Configuration& c) {
 }
 
 }  // namespace
+
+std::string WorkText(const Configuration& c) {
+  const std::string length = Length(c.work.length);
+  switch (c.work.kind) {
+    case WorkLaw::Kind::kExponential: return StrCat("exponential ", length);
+    case WorkLaw::Kind::kLognormal: return StrCat("lognormal ", length, " (p99 ", Length(c.work.p99), ")");
+    case WorkLaw::Kind::kFixed: break;
+  }
+  return length;
+}
+
+std::string TakenOffText(const Summary& summary) {
+  return summary.configuration.work.drawn() ? StrCat("each message's own draw") : Length(summary.work);
+}
 
 std::string ArrivalText(const Configuration& c) {
   if (c.arrival.empty()) return "";

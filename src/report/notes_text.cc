@@ -119,6 +119,11 @@ std::string CountsNote(const Summary& summary) {
           Note(StrCat(run.name, ": ", run.reprocessed,
                       " copies published again by a retried worker (reprocessed): exactly-once does not cover those"));
     }
+    if (run.handler_failures > 0) {
+      out += Note(StrCat(run.name, ": ", Counted(run.handler_failures, "handling"),
+                         " failed, as asked (--handler-failures), and were delivered again; see redelivery in the "
+                         "delivery gap"));
+    }
     if (run.deduplicated > 0) {
       out += Note(StrCat(run.name, ": ", run.deduplicated,
                          " copies dropped by their worker's store of handled messages (deduplicated)"));

@@ -24,15 +24,7 @@ struct Quantile {
 constexpr Quantile kCompositions[] = {{"p50", stats::kP50}, {"p90", stats::kP90}, {"p99", stats::kP99}};
 constexpr double kNear = 0.025;  // of n, to either side
 
-Duration Less(const Path& path, Duration work) { return path.until_handled - work; }
-
-// By until handled; equals by slot.
-Paths ByLength(const Paths& paths) {
-  Paths out = paths;
-  std::stable_sort(out.begin(), out.end(),
-                   [](const Path* a, const Path* b) { return a->until_handled < b->until_handled; });
-  return out;
-}
+Duration Less(const Path& path, const AskedWork& work) { return path.until_handled - work.Of(path); }
 
 // 0-based index of the message at a quantile: the lower neighbour, one that happened.
 size_t IndexOf(size_t n, Probability p) {
@@ -44,7 +36,7 @@ bool Supported(size_t n, Probability p) {
   return p <= stats::kP50 || n * uint64_t{Probability::kWhole - p.parts} >= Probability::kWhole;
 }
 
-Curve MakeCurve(const Paths& by_length, uint64_t unfinished, Duration work) {
+Curve MakeCurve(const Paths& by_length, uint64_t unfinished, const AskedWork& work) {
   Curve out;
   out.unfinished = unfinished;
   out.n = by_length.size() + unfinished;
@@ -64,7 +56,7 @@ Curve MakeCurve(const Paths& by_length, uint64_t unfinished, Duration work) {
   return out;
 }
 
-Composition MakeComposition(const Paths& by_length, const Quantile& quantile, Duration work) {
+Composition MakeComposition(const Paths& by_length, const Quantile& quantile, const AskedWork& work) {
   const size_t n = by_length.size(), middle = IndexOf(n, quantile.p);
   const auto reach = std::max<size_t>(1, static_cast<size_t>(kNear * static_cast<double>(n)));
   Composition out;
@@ -73,6 +65,7 @@ Composition MakeComposition(const Paths& by_length, const Quantile& quantile, Du
     const Path& path = *by_length[i];
     ++out.n;
     out.whole += Less(path, work);
+    out.asked += work.Of(path);
     for (size_t s = 0; s < trace::kStages; ++s) out.stages[s] += path.StageSum(static_cast<trace::Stage>(s));
     for (const trace::HopTimes& hop : path.hops) {
       out.dispatch.lease_wait += hop.dispatch.lease_wait;
@@ -117,7 +110,7 @@ size_t HeightOf(Duration value, const Page& page) {
   return std::min(kHeightBins - 1, static_cast<size_t>(share * kHeightBins));
 }
 
-OverTime MakeOverTime(const Paths& paths, WallTime start, Duration work, const Page& page) {
+OverTime MakeOverTime(const Paths& paths, WallTime start, const AskedWork& work, const Page& page) {
   OverTime out;
   out.heat.resize(kTimeBins);
   out.late_max.resize(kTimeBins);
@@ -132,7 +125,7 @@ OverTime MakeOverTime(const Paths& paths, WallTime start, Duration work, const P
   return out;
 }
 
-std::optional<FirstMessage> MakeFirst(const Paths& paths, const Paths& by_length, Duration work) {
+std::optional<FirstMessage> MakeFirst(const Paths& paths, const Paths& by_length, const AskedWork& work) {
   if (paths.size() < 2) return std::nullopt;
   const auto first = std::min_element(paths.begin(), paths.end(),
                                       [](const Path* a, const Path* b) { return a->scheduled < b->scheduled; });
@@ -141,7 +134,7 @@ std::optional<FirstMessage> MakeFirst(const Paths& paths, const Paths& by_length
 }
 
 // Axes that all arms share, and every group's own start.
-std::map<std::string, WallTime> SetAxes(const Run& run, const std::vector<ArmPaths>& counted, Duration work,
+std::map<std::string, WallTime> SetAxes(const Run& run, const std::vector<ArmPaths>& counted, const AskedWork& work,
                                         Page& page) {
   std::map<std::string, WallTime> starts;
   for (size_t i = 0; i < counted.size(); ++i) {
@@ -168,7 +161,8 @@ PageComparison Compare(const Summary& summary, const Difference& whole, const Ar
   out.arm = whole.arm;
   out.baseline = whole.baseline;
   const Metric handled;
-  out.shift = stats::ShiftFunction(SampleOf(arm, handled, summary.work), SampleOf(baseline, handled, summary.work));
+  const AskedWork work(summary.configuration);
+  out.shift = stats::ShiftFunction(SampleOf(arm, handled, work), SampleOf(baseline, handled, work));
   std::map<uint64_t, const Path*> by_slot;
   for (const Path* path : baseline.paths) by_slot[path->slot] = path;
   std::vector<int64_t> differences;
@@ -181,6 +175,7 @@ PageComparison Compare(const Summary& summary, const Difference& whole, const Ar
 }
 
 void SetComparisons(const Summary& summary, const std::vector<ArmPaths>& counted, Page& page) {
+  const AskedWork work(summary.configuration);
   for (size_t i = 0; i < summary.arms.size(); ++i) {
     const ArmSummary& arm = summary.arms[i];
     const ArmSummary* baseline = summary.Baseline(arm.run.group);
@@ -190,7 +185,7 @@ void SetComparisons(const Summary& summary, const std::vector<ArmPaths>& counted
       page.comparisons.push_back(Compare(summary, *whole, counted[i], counted[b]));
       continue;
     }
-    const stats::Sample first = SampleOf(counted[i], {}, summary.work), second = SampleOf(counted[b], {}, summary.work);
+    const stats::Sample first = SampleOf(counted[i], {}, work), second = SampleOf(counted[b], {}, work);
     PageComparison& out = page.comparisons.emplace_back();
     out.arm = arm.run.name;
     out.baseline = baseline->run.name;
@@ -269,21 +264,22 @@ Page MakePage(const Run& run, const Summary& summary) {
   page.words = Paragraphs(summary);
   std::vector<ArmPaths> counted;
   for (const ArmRun& arm : run.arms) counted.push_back(Count(arm, run));
-  const std::map<std::string, WallTime> starts = SetAxes(run, counted, summary.work, page);
+  const AskedWork work(run.configuration);
+  const std::map<std::string, WallTime> starts = SetAxes(run, counted, work, page);
   for (size_t i = 0; i < counted.size(); ++i) {
     const Paths& paths = counted[i].paths;
-    const Paths by_length = ByLength(paths);
+    const Paths by_length = ByLength(paths, work);
     PageArm& arm = page.arms.emplace_back();
     arm.name = run.arms[i].name;
-    arm.curve = MakeCurve(by_length, counted[i].unfinished, summary.work);
+    arm.curve = MakeCurve(by_length, counted[i].unfinished, work);
     for (const Quantile& q : kCompositions) {
       if (!paths.empty() && Supported(paths.size(), q.p)) {
-        arm.compositions.push_back(MakeComposition(by_length, q, summary.work));
+        arm.compositions.push_back(MakeComposition(by_length, q, work));
       }
     }
     arm.marks = MakeMarks(by_length);
-    if (!paths.empty()) arm.over_time = MakeOverTime(paths, starts.at(run.arms[i].group), summary.work, page);
-    arm.first = MakeFirst(paths, by_length, summary.work);
+    if (!paths.empty()) arm.over_time = MakeOverTime(paths, starts.at(run.arms[i].group), work, page);
+    arm.first = MakeFirst(paths, by_length, work);
     arm.serial = Serial(paths);
   }
   SetComparisons(summary, counted, page);

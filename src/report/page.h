@@ -41,6 +41,7 @@ struct Composition {
   std::string quantile;  // "p50"
   uint64_t n = 0;        // messages in it
   Duration whole{0};     // totals over them
+  Duration asked{0};     // of it the work that was asked for is taken off
   std::array<Duration, trace::kStages> stages{};
   trace::DispatchParts dispatch;
 };

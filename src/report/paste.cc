@@ -54,7 +54,7 @@ std::string TitleLine(const Summary& summary) {
   if (!summary.spans_only) {
     out += StrCat(": ", absl::StrFormat("%.6g", c.rate_per_second), "/s", ArrivalText(c), ", ",
                   Counted(c.messages, "message"), " an arm, ", Counted(static_cast<uint64_t>(c.streams), "stream"),
-                  ", ", Counted(static_cast<uint64_t>(c.hops), "hop"), " × ", Length(c.work), " of work, profile ",
+                  ", ", Counted(static_cast<uint64_t>(c.hops), "hop"), " × ", WorkText(c), " of work, profile ",
                   CellText(c.profile), ", seed ", c.seed, ". ", c.simulated ? "**Simulated**, not measured. " : "",
                   summary.verdict.valid ? "Valid run." : "**Invalid run.**");
     for (const std::string& reason : summary.verdict.reasons) out += StrCat("\n- ", CellText(reason));
@@ -66,7 +66,7 @@ std::string TitleLine(const Summary& summary) {
 
 std::string MarkdownEndToEnd(const Summary& summary) {
   std::string out =
-      StrCat("Until handled", summary.work > Duration{0} ? StrCat(", less ", Length(summary.work), " of work") : "",
+      StrCat("Until handled", summary.work > Duration{0} ? StrCat(", less ", TakenOffText(summary), " of work") : "",
              ", ms [95 % interval]; ≥: lower limit alone\n\n");
   out += TableHead({"arm", "n", "unfinished", "p50", "p90", "p95", "p99", "max"});
   for (const ArmSummary& arm : summary.arms) {

@@ -73,7 +73,7 @@ std::string ReadPlace(uint64_t below, uint64_t n) {
 void SetPlacements(const std::vector<Paths>& paths, Summary& summary) {
   const Configuration& c = summary.configuration;
   if (!c.profile_is_builtin_replay) return;
-  if (c.hops != kPublishedHops || c.work != kPublishedWork) {
+  if (c.hops != kPublishedHops || c.work.drawn() || c.work.length != kPublishedWork || c.handler_failures > 0) {
     summary.no_placements_why = "the published figures are of 3 hops with 200 ms of work each";
     return;
   }

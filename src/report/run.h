@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/time.h"
+#include "base/work_law.h"
 #include "trace/path.h"
 
 namespace hopgap::report {
@@ -31,6 +32,7 @@ struct ArmRun {
   uint64_t lost = 0;                   // published, never handled anywhere further, drain over
   uint64_t duplicates = 0;             // handled again by a hop after a successful ack or under a live lease
   uint64_t reprocessed = 0;            // copies that a retried worker published
+  uint64_t handler_failures = 0;       // handlings that ended in a nack, as the configuration asked
   uint64_t deduplicated = 0;           // copies that a worker's store knew, in neither of those
   std::optional<double> saturated_at;  // completed per second, when it could not keep up
   bool exactly_once_seen = false;      // as the streams said
@@ -52,11 +54,13 @@ struct Configuration {
   bool simulated = false;  // every figure is labelled so
   bool processes = false;  // an API and a worker per hop, each a process of its own
   int hops = 3;
-  Duration work{0};
+  WorkLaw work;                        // of every handler
+  double handler_failures = 0;         // share of handlings that end in a nack
   double rate_per_second = 0;          // the mean of a ramp
   std::string arrival;                 // "poisson", "ramp:5-50"; empty: evenly spread
   double rate_highest_per_second = 0;  // of a ramp more than rate_per_second; 0: not known, as of older folders
   uint64_t messages = 0;               // per arm
+  uint64_t message_bytes = 0;          // of data; 0: a few
   int streams = 0;
   int64_t max_outstanding_messages = 0;
   std::string publish_mode;                // "await" or "fire"

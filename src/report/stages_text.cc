@@ -29,16 +29,16 @@ void SetMissing(const ArmSummary& arm, Column& out) {
   }
 }
 
-Column MeansOf(const ArmSummary& arm, Duration work) {
+Column MeansOf(const ArmSummary& arm) {
   Column out;
   SetMissing(arm, out);
   for (size_t i = 0; i < trace::kStages; ++i) {
     Duration total = arm.stages[i].total;
-    if (static_cast<Stage>(i) == Stage::kWork) total -= work * static_cast<int64_t>(arm.n);
+    if (static_cast<Stage>(i) == Stage::kWork) total -= arm.asked;
     out.stages[i] = MeanOf(total, arm.n);
   }
   out.remainder = MeanOf(arm.remainder, arm.n);
-  const Duration whole = arm.handled - work * static_cast<int64_t>(arm.n);
+  const Duration whole = arm.handled - arm.asked;
   out.whole = MeanOf(whole, arm.n);
   out.added = MeanOf(arm.added(), arm.n);
   out.waited = MeanOf(arm.waited(), arm.n);
@@ -74,7 +74,7 @@ Column DifferenceOf(const Summary& summary, const ArmSummary& arm) {
 enum class Origin { kAdded, kWaited, kMachine };
 
 // The focus arm's stages by origin; the last entry of `stages` is the ack.
-Column SplitOf(const ArmSummary& arm, Duration work, Origin origin) {
+Column SplitOf(const ArmSummary& arm, Origin origin) {
   Column out;
   SetMissing(arm, out);
   Duration sum{0};
@@ -83,8 +83,7 @@ Column SplitOf(const ArmSummary& arm, Duration work, Origin origin) {
     Duration total = origin == Origin::kAdded    ? stage.added
                      : origin == Origin::kWaited ? stage.waited
                                                  : stage.machine();
-    if (origin == Origin::kMachine && static_cast<Stage>(i) == Stage::kWork)
-      total -= work * static_cast<int64_t>(arm.n);
+    if (origin == Origin::kMachine && static_cast<Stage>(i) == Stage::kWork) total -= arm.asked;
     out.stages[i] = MeanOf(total, arm.n);
     if (i < trace::kPathStages) sum += total;
   }
@@ -93,9 +92,9 @@ Column SplitOf(const ArmSummary& arm, Duration work, Origin origin) {
 }
 
 // Enough decimals to see the machine's part where nothing large is added.
-int DecimalsFor(const std::vector<const ArmSummary*>& arms, Duration work) {
+int DecimalsFor(const std::vector<const ArmSummary*>& arms) {
   for (const ArmSummary* arm : arms) {
-    if (MeanOf(arm->handled - work * static_cast<int64_t>(arm->n), arm->n) >= 100e6) return 1;
+    if (MeanOf(arm->handled - arm->asked, arm->n) >= 100e6) return 1;
   }
   return 2;
 }
@@ -103,8 +102,8 @@ int DecimalsFor(const std::vector<const ArmSummary*>& arms, Duration work) {
 class AddingTable {
  public:
   // Without `lateness` the stage is unknown, and has no row.
-  AddingTable(Duration work, int decimals, bool lateness)
-      : work_(work), decimals_(decimals), lateness_(lateness), table_(kLabel, kColumn, kWidthMin) {}
+  AddingTable(std::string work, int decimals, bool lateness)
+      : work_(std::move(work)), decimals_(decimals), lateness_(lateness), table_(kLabel, kColumn, kWidthMin) {}
 
   void Add(std::string_view top, std::string_view bottom, const Column& column, uint64_t n, bool split) {
     table_.AddColumn(top, bottom);
@@ -140,8 +139,8 @@ class AddingTable {
   }
   std::string StageLabel(size_t s) const {
     const auto stage = static_cast<Stage>(s);
-    if (stage != Stage::kWork || work_ == Duration{0}) return std::string(trace::StageName(stage));
-    return "work − " + Millis(static_cast<double>(work_.count()));
+    if (stage != Stage::kWork || work_.empty()) return std::string(trace::StageName(stage));
+    return "work − " + work_;
   }
   // Exactly 0 is "0"; "0.0" is something that rounds to it.
   std::string Show(double nanoseconds, size_t i) const {
@@ -149,7 +148,7 @@ class AddingTable {
     return nanoseconds == 0 ? "0" : Fixed(nanoseconds / 1e6, decimals_);
   }
 
-  Duration work_;
+  std::string work_;  // what is taken off; empty: nothing
   int decimals_;
   bool lateness_;
   Table table_;
@@ -165,21 +164,27 @@ std::string Head(const ArmSummary& arm) {
   return std::string(label.starts_with("eos-") ? label.substr(4) : label);
 }
 
+// Beside "work": the configured sum, or that every message has its own.
+std::string TakenOff(const Summary& summary) {
+  if (summary.configuration.work.drawn()) return "drawn";
+  return summary.work == Duration{0} ? std::string() : Millis(static_cast<double>(summary.work.count()));
+}
+
 std::string GroupTable(const Summary& summary, const std::string& group) {
   const std::vector<const ArmSummary*> arms = summary.Group(group);
   const ArmSummary* baseline = summary.Baseline(group);
-  AddingTable table(summary.work, DecimalsFor(arms, summary.work), summary.due_times());
+  AddingTable table(TakenOff(summary), DecimalsFor(arms), summary.due_times());
   for (const ArmSummary* arm : arms) {
-    table.Add(Head(*arm), "mean", MeansOf(*arm, summary.work), arm->n, false);
+    table.Add(Head(*arm), "mean", MeansOf(*arm), arm->n, false);
     const Difference* whole = summary.Find(arm->run.name, "until_handled");
     if (arm == baseline || whole == nullptr) continue;
     const uint64_t pairs = whole->pairs.mean_n;
     table.Add(Head(*arm), "− " + Head(*baseline), DifferenceOf(summary, *arm), pairs, false);
   }
   const ArmSummary& focus = *FocusArm(summary, group);
-  table.Add(Head(focus) + ":", "added", SplitOf(focus, summary.work, Origin::kAdded), focus.n, true);
-  table.Add("", "waited", SplitOf(focus, summary.work, Origin::kWaited), focus.n, true);
-  table.Add("", "machine", SplitOf(focus, summary.work, Origin::kMachine), focus.n, true);
+  table.Add(Head(focus) + ":", "added", SplitOf(focus, Origin::kAdded), focus.n, true);
+  table.Add("", "waited", SplitOf(focus, Origin::kWaited), focus.n, true);
+  table.Add("", "machine", SplitOf(focus, Origin::kMachine), focus.n, true);
   const Configuration& c = summary.configuration;
   return Wrap(StrCat("Where it went (", group, c.simulated ? ", SIMULATED" : "", "): sum of ",
                      Counted(static_cast<uint64_t>(c.hops), "hop"), ", mean ms a message"),

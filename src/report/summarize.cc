@@ -27,8 +27,11 @@ EndToEnd MakeEndToEnd(const stats::Sample& sample) {
   return out;
 }
 
-void SetEndToEnd(const ArmPaths& counted, Duration work, ArmSummary& out) {
-  for (const Path* path : counted.paths) out.handled += path->until_handled;
+void SetEndToEnd(const ArmPaths& counted, const AskedWork& work, ArmSummary& out) {
+  for (const Path* path : counted.paths) {
+    out.handled += path->until_handled;
+    out.asked += work.Of(*path);
+  }
   out.until_handled = MakeEndToEnd(SampleOf(counted, {Metric::Kind::kUntilHandled}, work));
   out.until_acked = MakeEndToEnd(SampleOf(counted, {Metric::Kind::kUntilAcked}, work));
 }
@@ -115,12 +118,9 @@ void AddServerView(const Path& path, ServerSummary& out) {
 }
 
 // The lower median, so that it is a message that happened.
-std::optional<Path> MedianPath(const Paths& paths) {
+std::optional<Path> MedianPath(const Paths& paths, const AskedWork& work) {
   if (paths.empty()) return std::nullopt;
-  Paths order = paths;
-  std::stable_sort(order.begin(), order.end(),
-                   [](const Path* a, const Path* b) { return a->until_handled < b->until_handled; });
-  return *order[(order.size() - 1) / 2];
+  return *ByLength(paths, work)[(paths.size() - 1) / 2];
 }
 
 // A copy that never copies the paths, which may be hundreds of megabytes.
@@ -136,6 +136,7 @@ ArmRun WithoutPaths(const ArmRun& arm) {
   out.lost = arm.lost;
   out.duplicates = arm.duplicates;
   out.reprocessed = arm.reprocessed;
+  out.handler_failures = arm.handler_failures;
   out.deduplicated = arm.deduplicated;
   out.saturated_at = arm.saturated_at;
   out.exactly_once_seen = arm.exactly_once_seen;
@@ -154,7 +155,7 @@ ArmSummary SummarizeArm(const ArmRun& arm, const ArmPaths& counted, const Run& r
   out.n = paths.size();
   out.warm_up = counted.warm_up;
   out.unfinished = counted.unfinished;
-  SetEndToEnd(counted, run.configuration.work * run.configuration.hops, out);
+  SetEndToEnd(counted, AskedWork(run.configuration), out);
   SetStages(paths, out);
   for (const Path* path : paths) {
     for (size_t i = 0; i < trace::kStages; ++i) {
@@ -167,7 +168,7 @@ ArmSummary SummarizeArm(const ArmRun& arm, const ArmPaths& counted, const Run& r
     }
     AddServerView(*path, out.server);
   }
-  out.median = MedianPath(paths);
+  out.median = MedianPath(paths, AskedWork(run.configuration));
   return out;
 }
 
@@ -195,7 +196,7 @@ Summary Summarize(const Run& run) {
   Summary out;
   out.version = run.version;
   out.configuration = run.configuration;
-  out.work = run.configuration.work * run.configuration.hops;
+  out.work = AskedWork(run.configuration).mean();
   out.elapsed = run.elapsed;
   out.ended_early = run.ended_early;
   out.ended_early_why = run.ended_early_why;

@@ -68,6 +68,7 @@ struct ArmSummary {
   std::array<uint64_t, trace::kStages>
       not_available{};            // messages of which a hop lacks the stage: its time is in the next
   Duration handled{0};            // total until handled, work included
+  Duration asked{0};              // total of the work that was asked of its handlers
   Duration remainder{0};          // handled - path stages: 0 when they add up
   trace::DispatchParts dispatch;  // totals
   trace::WorkParts work;
@@ -104,7 +105,7 @@ struct Placement {
 struct Summary {
   std::string version;
   Configuration configuration;
-  Duration work{0};  // taken off end to end: hops x work
+  Duration work{0};  // taken off end to end: hops x work, of drawn work its mean
   std::vector<ArmSummary> arms;
   std::vector<std::string> groups;      // in printing order
   std::vector<Difference> differences;  // by arm, then by stage

@@ -27,6 +27,10 @@ inline constexpr int kWidthMax = 200;
 std::string RenderHeader(const Run& run);
 
 // After a rate: "", " (poisson)" or, of a ramp, " on average (ramp:5-50)".
+// "200 ms", "exponential 200 ms" (the mean), "lognormal 200 ms (p99 900 ms)".
+std::string WorkText(const Configuration& c);
+// What a table says it takes off: "600 ms", or "each message's own" of drawn work.
+std::string TakenOffText(const Summary& summary);
 std::string ArrivalText(const Configuration& c);
 
 // Set when the exactly-once arms that wait for their lease cannot keep up:

@@ -104,7 +104,7 @@ std::optional<double> AsDouble(std::optional<int64_t> value) {
 
 stats::Sample SampleOfArm(const Run& run, const std::string& name, const Metric& metric) {
   const auto arm = std::find_if(run.arms.begin(), run.arms.end(), [&](const ArmRun& a) { return a.name == name; });
-  return SampleOf(Count(*arm, run), metric, run.configuration.work * run.configuration.hops);
+  return SampleOf(Count(*arm, run), metric, AskedWork(run.configuration));
 }
 
 void SetFigures(const Threshold& t, const Run& run, Judgement& out) {

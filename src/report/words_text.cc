@@ -18,9 +18,7 @@ constexpr double kWorthNaming = 0.10;  // of a difference or a whole
 
 std::string Ms(double nanoseconds) { return Millis(nanoseconds) + " ms"; }
 
-double WholeOf(const ArmSummary& arm, Duration work) {
-  return MeanOf(arm.handled - work * static_cast<int64_t>(arm.n), arm.n);
-}
+double WholeOf(const ArmSummary& arm) { return MeanOf(arm.handled - arm.asked, arm.n); }
 
 // "the dispatch gap carries 1232 ms (76 %), ...; the delivery gap ...".
 std::string Carriers(const Summary& summary, const ArmSummary& arm) {
@@ -84,7 +82,7 @@ std::string LeaseText(const Summary& summary, const ArmSummary& arm) {
 std::string BatchingText(const Summary& summary, const std::string& group) {
   const ArmSummary& arm = *summary.Baseline(group);
   if (arm.n == 0) return "";
-  const double whole = WholeOf(arm, summary.work);
+  const double whole = WholeOf(arm);
   const double batching = MeanOf(arm.stages[static_cast<size_t>(Stage::kClientPublish)].waited, arm.n);
   if (whole <= 0 || batching < kWorthNaming * whole) return "";
   return StrCat("Of the ", Ms(whole), " that a message of ", arm.run.name, " takes ",
@@ -103,7 +101,7 @@ std::string OverlapText(const Summary& summary, const std::string& group) {
   const ArmSummary* eos = OfKind(summary, group, "eos");
   const ArmSummary* overlap = OfKind(summary, group, "eos-overlap");
   if (!eos || !overlap || eos->run.client_model != "go") return "";  // other models' lease calls are not the same
-  const double with = WholeOf(*eos, summary.work), without = WholeOf(*overlap, summary.work);
+  const double with = WholeOf(*eos), without = WholeOf(*overlap);
   std::string out = StrCat("With the same lease calls but no wait (", overlap->run.name, ") a message takes ",
                            Ms(without), " instead of ", Ms(with), " (means of ", overlap->n, " and ", eos->n, ")");
   // Disjoint intervals of the medians are a cautious test of two samples.

@@ -120,6 +120,14 @@ TEST_F(CliTest, WrongWordsNameFlagValueAndLimit) {
   ExpectFailure({"run", "--preset", "published-5rps", "--arrival", "poisson"}, 3, "not with --preset published-5rps");
   ExpectFailure({"run", "--streams", "101"}, 3, "--streams 101: is outside [1, 100]");
   ExpectFailure({"run", "--work", "200"}, 3, "--work 200: is not a duration");
+  ExpectFailure({"run", "--work", "gamma:200ms"}, 3, "--work gamma:200ms: is neither a duration nor exponential:MEAN");
+  ExpectFailure({"run", "--work", "exponential:0"}, 3, "--work exponential:0: draws around 0");
+  ExpectFailure({"run", "--work", "lognormal:2s"}, 3, "is not lognormal:MEDIAN,p99=TIME");
+  ExpectFailure({"run", "--work", "lognormal:2s,p99=1s"}, 3, "a 99th percentile that is not above its median");
+  ExpectFailure({"run", "--message-bytes", "9000001"}, 3, "--message-bytes 9000001: is outside [1, 9000000]");
+  ExpectFailure({"run", "--handler-failures", "91%"}, 3, "--handler-failures 91%: is no share in [0, 0.9]");
+  ExpectFailure({"run", "--processes", "--work", "exponential:1ms", "--arm", "mine:worker=x"}, 3,
+                "its worker draws neither work nor failures");
   ExpectFailure({"run", "--arm", "sdt"}, 3, "unknown kind 'sdt'");
   ExpectFailure({"run", "--profile", "no-such-file.json"}, 3, "no-such-file.json");
   ExpectFailure({"run", "--messages", "1", "--duration", "1s"}, 3, "--messages and --duration");

@@ -109,6 +109,24 @@ TEST_F(ProcessesTest, AnyProgramCanBeAWorker) {
   EXPECT_EQ(mine.at("exactly_once_seen"), true);
 }
 
+// The draws are keyed, so that processes that share only a seed draw what one process would.
+TEST_F(ProcessesTest, EveryProcessDrawsTheSameWorkAndFailures) {
+  const json result = Result({"run", "--processes", "--profile", "none", "--work", "exponential:20ms",
+                              "--handler-failures", "20%", "--rate", "20", "--messages", "10", "--json", "--no-out"});
+  ASSERT_TRUE(result.is_object());
+  ASSERT_EQ(result.at("arms").size(), 2u);
+  for (const json& arm : result.at("arms")) {
+    SCOPED_TRACE(arm.at("name"));
+    EXPECT_EQ(arm.at("completed"), 10);
+    EXPECT_EQ(arm.at("duplicates"), 0);
+    EXPECT_GT(arm.at("handler_failures"), 0);
+    EXPECT_EQ(arm.at("handler_failures"), result.at("arms")[0].at("handler_failures"));
+    const double asked = arm.at("asked_work_ms_mean"), worked = arm.at("stages_ms").at("work").at("mean");
+    EXPECT_GE(worked, asked);
+    EXPECT_NEAR(worked, asked, 30);  // three handlers on a machine that does other things too
+  }
+}
+
 // Which process of this test's has `variable` in its environment; 0: none.
 pid_t ProcessWith(const std::string& variable) {
   for (const auto& process : fs::directory_iterator("/proc")) {

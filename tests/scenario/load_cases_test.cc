@@ -117,5 +117,41 @@ TEST(LoadCasesTest, DrawnArrivalsAreTheSameForEveryArm) {
   }
 }
 
+// What a handler works is the draw of its hop and message, in every arm and at every attempt; and failures are drawn
+// alike, cost a redelivery, and are no loss.
+TEST(LoadCasesTest, DrawnWorkAndFailuresAreTheSameForEveryArm) {
+  VirtualRun run;
+  run.messages = 300;
+  sim::Options options = run.ToOptions();
+  options.lab.work = 20ms;
+  options.lab.work.kind = WorkLaw::Kind::kLognormal;
+  options.lab.work.p99 = 90ms;
+  options.lab.work.seed = run.seed;
+  options.lab.failures = {.share = 0.1, .seed = run.seed};
+  const WorkLaw law = options.lab.work;
+  const lab::HandlerFailures failures = options.lab.failures;
+  absl::StatusOr<sim::Result> result = sim::Run(std::move(options));
+  ASSERT_TRUE(result.ok()) << result.status();
+  for (size_t arm = 0; arm < 3; ++arm) {
+    EXPECT_TRUE(lab::Judge(result->outcome, arm).valid);
+    ASSERT_EQ(result->outcome.paths[arm].size(), 300u);
+    uint64_t failed = 0;
+    for (const Path& path : result->outcome.paths[arm]) {
+      for (uint64_t hop = 1; hop <= 3; ++hop) {
+        const trace::HopTimes& times = path.hops[hop - 1];
+        EXPECT_EQ(times.stages[static_cast<size_t>(Stage::kWork)].length, law.Of(hop, path.slot));
+        uint64_t attempt = 0;
+        while (failures.Of(hop, path.slot, attempt)) ++attempt;
+        EXPECT_EQ(times.attempts, static_cast<int>(attempt) + 1);
+        EXPECT_EQ(times.redelivery_wait > 0ns, attempt > 0);
+        failed += attempt;
+      }
+    }
+    EXPECT_EQ(result->outcome.arms[arm].counts.handler_failures, failed);
+    EXPECT_EQ(result->outcome.arms[arm].counts.duplicates, 0u);
+    EXPECT_NEAR(static_cast<double>(failed), 100, 30);  // 900 handlings that succeed, and a tenth of all fails
+  }
+}
+
 }  // namespace
 }  // namespace hopgap::tests

@@ -11,6 +11,7 @@ const badge = (text, kind) => h("span", { class: `badge ${kind}` }, text);
 
 export function lessOf(summary) {
   const work = summary.configuration.work_ms_all_hops;
+  if (summary.configuration.work) return "less each message's own draw of work";
   return work ? `less ${length(work)} of work` : "work included";
 }
 
@@ -31,6 +32,13 @@ function badges(run) {
   return h("div", { class: "badges" }, out);
 }
 
+// How long handlers work, in the words of --work.
+function workOf(c) {
+  const [, law, typical, , p99] = /^(\w+):(\d+)ns(,p99=(\d+)ns)?$/.exec(c.work ?? "") ?? [];
+  if (!law) return length(c.work_ms);
+  return law === "exponential" ? `${length(typical / 1e6)} (mean of an exponential law)` : `${length(typical / 1e6)} (median of a lognormal law, p99 ${length(p99 / 1e6)})`;
+}
+
 // How the messages came, in the words of --arrival; evenly unless it says otherwise.
 function loadOf(c) {
   if (!c.arrival) return `${c.rate_per_second}/s`;
@@ -43,7 +51,8 @@ function facts(run) {
   const list = [["compared", run.page.groups.map((name) => `${name}: ${group(name)}`).join(" · ")]];
   if (c.rate_per_second !== null) {
     list.push(["load", `${loadOf(c)}, ${count(c.messages, "message")} an arm, ${count(c.streams, "stream")}`],
-      ["chain", `${count(c.hops, "hop")} × ${length(c.work_ms)} of work`],
+      ...(c.message_bytes ? [["messages", `${count(c.message_bytes, "byte")} of data each`]] : []),
+      ["chain", `${count(c.hops, "hop")} × ${workOf(c)} of work${c.handler_failures ? `; ${+(100 * c.handler_failures).toPrecision(6)} % of handlings fail, as asked` : ""}`],
       ["put in", c.added.length ? `delays of profile ${c.profile}: input, not measured` : "nothing"]);
   } else {
     list.push(["source", `${summary.spans_only.source}: ${count(summary.spans_only.spans, "span")}, ${summary.spans_only.explained} of ${count(summary.spans_only.traces, "trace")} explained`], ["chain", count(c.hops, "hop")]);
@@ -169,7 +178,7 @@ function stageLegend(list) {
 
 // A row of means without the configured work.
 function meanRow(run, arm, label) {
-  const work = run.summary.configuration.work_ms_all_hops ?? 0;
+  const work = arm.asked_work_ms_mean ?? 0;
   const parts = pathStages.map((stage) => (arm.stages_ms[stage.key]?.mean ?? 0) - (stage.key === "work" ? work : 0));
   return { label, parts, n: arm.stages_n, total: (arm.until_handled_ms_mean ?? 0) - work };
 }
@@ -207,9 +216,9 @@ function hopTable(run, group) {
 }
 
 function hopBars(run, group) {
-  const work = run.summary.configuration.work_ms ?? 0;
+  const hops = run.summary.configuration.hops;
   const rows = run.summary.arms.filter((arm) => arm.group === group && arm.stages_n > 0).flatMap((arm) => arm.hops_ms.map((hop, i) => {
-    const parts = pathStages.map((stage) => (hop[stage.key]?.mean ?? 0) - (stage.key === "work" ? work : 0));
+    const parts = pathStages.map((stage) => (hop[stage.key]?.mean ?? 0) - (stage.key === "work" ? (arm.asked_work_ms_mean ?? 0) / hops : 0));
     return { label: `${labelOf(arm)}, hop ${i + 1}`, parts, n: arm.stages_n, total: parts.reduce((a, b) => a + b, 0) };
   }));
   return stackedBars(rows, `Mean stages of each hop, ${lessOf(run.summary)}`);
@@ -225,10 +234,9 @@ function serverTable(run, group) {
 }
 
 function originBars(run, group) {
-  const work = run.summary.configuration.work_ms_all_hops ?? 0;
   const rows = run.summary.arms.filter((arm) => arm.group === group && arm.stages_n > 0).map((arm) => {
     const sum = (key) => pathStages.reduce((total, stage) => total + (arm.stages_ms[stage.key]?.[key] ?? 0), 0);
-    return [arm.name, arm.stages_n, ms(sum("added_mean")), ms(sum("waited_mean")), ms(sum("machine_mean") - work), ms(arm.until_handled_ms_mean - work)];
+    return [arm.name, arm.stages_n, ms(sum("added_mean")), ms(sum("waited_mean")), ms(sum("machine_mean") - (arm.asked_work_ms_mean ?? 0)), ms(arm.until_handled_ms_mean - (arm.asked_work_ms_mean ?? 0))];
   });
   return table(`Where it came from: mean ms over the path, ${lessOf(run.summary)}`, ["arm", "n", "added: put in by the profile", "waited: held back by rule or queue", "machine: the rest", "until handled"], rows);
 }
@@ -236,9 +244,8 @@ function originBars(run, group) {
 export function whereItWent(run, state) {
   const { summary, page } = run, group = state.group;
   const arms = summary.arms.filter((arm) => arm.group === group && arm.stages_n > 0);
-  const work = summary.configuration.work_ms_all_hops ?? 0;
   const rows = arms.flatMap((arm) => [meanRow(run, arm, `${labelOf(arm)}: mean of all`),
-    ...page.arms.find((a) => a.name === arm.name).compositions.map((c) => ({ label: `${labelOf(arm)}: near ${c.quantile}`, n: c.n, total: c.mean, parts: c.stages.slice(0, 6).map((v, i) => v - (i === 5 ? work : 0)) }))]);
+    ...page.arms.find((a) => a.name === arm.name).compositions.map((c) => ({ label: `${labelOf(arm)}: near ${c.quantile}`, n: c.n, total: c.mean, parts: c.stages.slice(0, 6).map((v, i) => v - (i === 5 ? c.asked : 0)) }))]);
   const differences = arms.filter((arm) => summary.difference.some((d) => d.arm === arm.name)).map((arm) => {
     const parts = pathStages.map((stage) => summary.difference.find((d) => d.arm === arm.name && d.stage === stage.key)?.mean ?? 0);
     const whole = summary.difference.find((d) => d.arm === arm.name && d.stage === "until_handled");
