@@ -129,23 +129,33 @@ Planned PlanFromConfiguration(const report::Configuration& configuration, std::o
 
 Duration SimulatedOneWay() { return sim::Options{}.one_way; }
 
+lab::Options LabOf(const VirtualChain& chain) {
+  lab::Options lab;
+  lab.groups = {{.name = "replay", .project = kReplayProject}};
+  lab.arms = {chain.arm};
+  lab.arms[0].group = 0;
+  lab.hops = chain.hops;
+  lab.work = chain.work;
+  lab.millihertz = chain.millihertz;
+  lab.slots = chain.slots;
+  lab.streams = chain.streams;
+  lab.max_outstanding_messages = chain.max_outstanding_messages;
+  lab.publish = chain.publish;
+  lab.seed = chain.seed;
+  return lab;
+}
+
+void SetBrokerOf(const VirtualChain& chain, broker::Broker::Options& broker) {
+  broker.response_policy = chain.gated ? broker::ResponsePolicy::kGated : broker::ResponsePolicy::kEager;
+  broker.delays[kReplayProject] = std::make_shared<broker::Delays>(
+      broker::Delays::Options{.profile = chain.profile, .seed = chain.seed, .strata = chain.slots, .planted = {}});
+}
+
 absl::StatusOr<report::ArmRun> Predict(const VirtualChain& chain, const std::function<std::string()>& stop_asked) {
   sim::Options options;
   if (chain.one_way) options.one_way = *chain.one_way;
-  options.lab.groups = {{.name = "replay", .project = kReplayProject}};
-  options.lab.arms = {chain.arm};
-  options.lab.arms[0].group = 0;
-  options.lab.hops = chain.hops;
-  options.lab.work = chain.work;
-  options.lab.millihertz = chain.millihertz;
-  options.lab.slots = chain.slots;
-  options.lab.streams = chain.streams;
-  options.lab.max_outstanding_messages = chain.max_outstanding_messages;
-  options.lab.publish = chain.publish;
-  options.lab.seed = chain.seed;
-  options.broker.response_policy = chain.gated ? broker::ResponsePolicy::kGated : broker::ResponsePolicy::kEager;
-  options.broker.delays[kReplayProject] = std::make_shared<broker::Delays>(
-      broker::Delays::Options{.profile = chain.profile, .seed = chain.seed, .strata = chain.slots, .planted = {}});
+  options.lab = LabOf(chain);
+  SetBrokerOf(chain, options.broker);
   options.stop_asked = stop_asked;
   absl::StatusOr<sim::Result> result = sim::Run(std::move(options));
   if (!result.ok()) return result.status();

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/time.h"
+#include "broker/broker.h"
 #include "broker/delays.h"
 #include "lab/options.h"
 #include "report/run.h"
@@ -33,6 +34,10 @@ struct VirtualChain {
   uint64_t seed = 0;
   std::optional<Duration> one_way = {};  // of the modelled network; unset: SimulatedOneWay()
 };
+
+// The chain as a lab and a broker take it.
+lab::Options LabOf(const VirtualChain& chain);
+void SetBrokerOf(const VirtualChain& chain, broker::Broker::Options& broker);
 
 // What sim::Run models in one direction, unless told otherwise.
 Duration SimulatedOneWay();

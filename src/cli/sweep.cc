@@ -15,6 +15,7 @@
 
 #include "base/draw.h"
 #include "base/text.h"
+#include "cli/measurement.h"
 #include "cli/prediction.h"
 #include "formats/sweep_json.h"
 #include "lab/arm.h"
@@ -59,10 +60,10 @@ absl::Status SweepFile::ReadDone(const report::SweepPlan& plan) {
   absl::StatusOr<KeptSweep> kept = ReadSweepFile(path_);
   if (!kept.ok()) return absl::FailedPreconditionError(StrCat(MessageOf(kept.status())));
   if (!(kept->plan == plan)) {
-    return absl::FailedPreconditionError(
-        StrCat(path_,
-               ": holds a sweep of another plan (profile, hops, work, length, messages, seed or version); "
-               "choose another --out, or repeat that one's options"));
+    return absl::FailedPreconditionError(StrCat(
+        path_,
+        ": holds a sweep of another plan (simulated or live, profile, hops, work, length, messages, seed or version); "
+        "choose another --out, or repeat that one's options"));
   }
   for (report::SweepCell& cell : kept->cells) done_[cell.Key()] = std::move(cell);
   return absl::OkStatus();
@@ -130,7 +131,8 @@ void Work(Sweep& sweep, const std::vector<size_t>& order, std::atomic<size_t>& n
     if (at >= order.size()) return;
     report::SweepCell& cell = sweep.cells[order[at]];
     const absl::StatusOr<VirtualChain> chain = ChainOf(sweep, cell);
-    const absl::StatusOr<report::ArmRun> arm = chain.ok() ? Predict(*chain, sweep.stop_asked) : chain.status();
+    const auto outcome_of = sweep.plan.simulated ? Predict : Measure;
+    const absl::StatusOr<report::ArmRun> arm = chain.ok() ? outcome_of(*chain, sweep.stop_asked) : chain.status();
     const std::lock_guard lock(shared.mutex);
     if (arm.ok()) {
       report::FillCell(*arm, sweep.plan.work * sweep.plan.hops, cell);
@@ -176,6 +178,19 @@ absl::StatusOr<report::SweepHere> HereOf(const report::Run& run, const std::stri
                          .policy = first.gated ? "gated" : "eager"};
   for (const VirtualChain& chain : plan->chains) here.arms.push_back(chain.arm.kind);
   return here;
+}
+
+absl::StatusOr<Duration> LiveLength(const Sweep& sweep) {
+  Duration sum{0};
+  for (const report::SweepCell& cell : sweep.cells) {
+    const absl::StatusOr<VirtualChain> chain = ChainOf(sweep, cell);
+    if (!chain.ok()) return chain.status();
+    if (absl::Status status = CheckMeasurable(*chain); !status.ok()) {
+      return absl::InvalidArgumentError(StrCat("--live: ", cell.Key(), ": ", MessageOf(status)));
+    }
+    sum += LengthToMeasure(*chain);
+  }
+  return sum;
 }
 
 absl::StatusOr<std::string> RunSweep(Sweep& sweep) {

@@ -27,8 +27,12 @@ struct Sweep {
   std::function<void(size_t done, const report::SweepCell& cell)> on_cell;
 };
 
-// Simulates every cell that the folder does not have yet, in an order drawn from
-// the seed, a thread each. Returns why it ended early, or empty.
+// About how long the cells of a live sweep take, one after the other.
+// InvalidArgument, naming the cell, if one is too large to be run.
+absl::StatusOr<Duration> LiveLength(const Sweep& sweep);
+
+// Simulates (or runs, one after the other) every cell that the folder does not have
+// yet, in an order drawn from the seed; simulated ones a thread each. Returns why it ended early, or empty.
 // FailedPrecondition if the folder holds a sweep of another plan.
 absl::StatusOr<std::string> RunSweep(Sweep& sweep);
 

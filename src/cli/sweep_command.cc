@@ -33,7 +33,7 @@ struct SweepFlags {
   std::string rates = "1,5,100,1000", streams = "1,4,10", arms = "std,eos", clients = "go", policies = "eager,gated";
   std::string modacks, round_trips, profile = "cloud-replay", work = "200ms", duration = "20s", out, seed, report;
   std::vector<std::string> here;
-  std::string idle_gap, message_size;  // refused by name, as --live is
+  std::string idle_gap, message_size;  // refused by name
   int hops = 3, repeats = 1;
   uint64_t messages_min = 200;
   unsigned threads = 0;  // 0: a core each
@@ -84,20 +84,25 @@ absl::Status ParseLengths(std::string_view flag, const std::string& text, std::v
 // What a sweep cannot vary, and what can be done instead.
 absl::Status RefuseOthers(const SweepFlags& flags) {
   const auto refuse = [](std::string_view flag, std::string_view why) {
-    return absl::UnimplementedError(StrCat(flag, ": a sweep is simulated, and ", why));
+    return absl::UnimplementedError(StrCat(flag, ": ", why));
   };
   if (!flags.idle_gap.empty()) {
-    return refuse("--idle-gap",
-                  "nothing in it cools down between messages: a low --rate is all that idleness changes. To measure "
-                  "idle gaps: hopgap run --rate 0.1");
+    return refuse(
+        "--idle-gap",
+        "nothing in virtual time cools down between messages, so a low --rate is all that idleness changes. To measure "
+        "idle gaps: hopgap run --rate 0.1");
   }
   if (!flags.message_size.empty()) {
-    return refuse("--message-size", "its network takes as long for a large message as for a small one");
+    return refuse(
+        "--message-size",
+        "the simulated network takes as long for a large message as for a small one. To measure sizes: hopgap "
+        "run --message-bytes");
   }
-  if (flags.live) {
-    return refuse("--live",
-                  "does not run cells on the wire. To verify one cell: hopgap run with its --rate, --streams, --client "
-                  "and --response-policy, then hopgap simulate --against that folder");
+  if (flags.live && !flags.round_trips.empty()) {
+    return refuse("--rtt", "is of the simulated network; with --live messages take this machine's loopback");
+  }
+  if (flags.live && flags.threads > 1) {
+    return refuse("--threads", "with --live cells run one after the other, since they would disturb each other");
   }
   return absl::OkStatus();
 }
@@ -218,6 +223,7 @@ absl::StatusOr<Sweep> MakeSweep(const SweepFlags& flags) {
   if (!flags.seed.empty()) seed = ParseNumber<uint64_t>(flags.seed);
   if (!seed) return BadList("--seed", flags.seed, "is no whole number");
   sweep.plan = {.version = std::string(kVersion),
+                .simulated = !flags.live,
                 .profile = flags.profile,
                 .profile_means_ms = {},
                 .hops = flags.hops,
@@ -233,7 +239,9 @@ absl::StatusOr<Sweep> MakeSweep(const SweepFlags& flags) {
   }
   if (absl::Status status = AddCells(axes, sweep); !status.ok()) return status;
   if (!flags.no_out) sweep.out = flags.out.empty() ? DefaultFolder() : flags.out;
-  sweep.threads = flags.threads != 0 ? flags.threads : std::max(1u, std::thread::hardware_concurrency());
+  sweep.threads = flags.live           ? 1
+                  : flags.threads != 0 ? flags.threads
+                                       : std::max(1u, std::thread::hardware_concurrency());
   return sweep;
 }
 
@@ -286,6 +294,16 @@ int SweepCommand(const SweepFlags& flags) {
   if (!here.ok()) return Fail(kBadConfiguration, MessageOf(here.status()));
   sweep->stop_asked = StopReason;
   const size_t total = sweep->cells.size();
+  if (flags.live) {
+    const absl::StatusOr<Duration> length = LiveLength(*sweep);
+    if (!length.ok()) return Fail(kBadConfiguration, MessageOf(length.status()));
+    if (!flags.quiet) {
+      std::fprintf(stderr,
+                   "%zu cells, one after the other on this machine: about %.0f min, up to 30 s more for each that "
+                   "cannot keep up\n",
+                   total, std::ceil(ToMillis(*length) / 60e3));
+    }
+  }
   if (!flags.quiet && !flags.json && !flags.csv) {
     sweep->on_cell = [total](size_t done, const report::SweepCell& cell) {
       std::fprintf(stderr, "%zu of %zu: %s\n", done, total, cell.Key().c_str());
@@ -309,14 +327,13 @@ int SweepCommand(const SweepFlags& flags) {
 void AddRefused(CLI::App& command, SweepFlags& flags) {
   command.add_option("--idle-gap", flags.idle_gap)->group("");
   command.add_option("--message-size", flags.message_size)->group("");
-  command.add_flag("--live", flags.live)->group("");
 }
 
 }  // namespace
 
 void AddSweep(CLI::App& app, Commands& commands) {
   auto flags = std::make_shared<SweepFlags>();
-  CLI::App* command = app.add_subcommand("sweep", "one chain at many settings, in virtual time: a map");
+  CLI::App* command = app.add_subcommand("sweep", "one chain at many settings, in virtual time or live: a map");
   command->group("Predict");
   command->add_option("--rate", flags->rates, "messages a second, a list")->capture_default_str();
   command->add_option("--streams", flags->streams, "streams per worker, a list")->capture_default_str();
@@ -337,10 +354,13 @@ void AddSweep(CLI::App& app, Commands& commands) {
       ->capture_default_str();
   command->add_option("--hops", flags->hops, "workers in a chain")->check(CLI::Range(1, 20))->capture_default_str();
   command->add_option("--work", flags->work, "simulated work per handler")->capture_default_str();
-  command->add_option("--duration", flags->duration, "virtual length of each cell")->capture_default_str();
+  command->add_option("--duration", flags->duration, "length of each cell")->capture_default_str();
   command->add_option("--messages-min", flags->messages_min, "messages of a cell, however slow its rate")
       ->check(CLI::Range(uint64_t{1}, kSweepCellMessagesMax))
       ->capture_default_str();
+  command->add_flag("--live", flags->live,
+                    "run the cells, one after the other, on real gRPC and a broker of this process's own, to verify\n"
+                    "what was simulated: takes as long as it says");
   command->add_option("--seed", flags->seed, "of the added delays and of the cells' order (default: built in)");
   command->add_option("--threads", flags->threads, "cells at once (default: a core each)")->check(CLI::Range(1, 256));
   CLI::Option* out = command->add_option("--out", flags->out,

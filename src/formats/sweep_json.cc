@@ -41,7 +41,7 @@ Json FiniteMsOrNull(const std::optional<int64_t>& nanoseconds) {
 Json PlanJson(const report::SweepPlan& plan) {
   return {{"schema", kSweepSchema},
           {"version", plan.version},
-          {"simulated", true},
+          {"simulated", plan.simulated},
           {"profile", plan.profile},
           {"profile_means_ms", plan.profile_means_ms},
           {"hops", plan.hops},
@@ -63,6 +63,7 @@ Json SettingJson(const report::SweepCell& cell) {
           {"messages", cell.messages},
           {"handled", cell.handled},
           {"messages_per_response", cell.messages_per_response},
+          {"invalid", cell.invalid.empty() ? Json(nullptr) : Json(cell.invalid)},
           {"saturated_at_per_second", cell.saturated_at ? Json(*cell.saturated_at) : Json(nullptr)}};
 }
 
@@ -85,6 +86,7 @@ absl::StatusOr<report::SweepPlan> ParseSweepPlanLine(std::string_view line) {
   report::SweepPlan plan;
   FieldReader from(*json, "", status);
   from.Take("schema", schema).Take("version", plan.version).Take("profile", plan.profile);
+  from.Take("simulated", plan.simulated);
   from.Take("profile_means_ms", plan.profile_means_ms).Take("hops", plan.hops).Take("work_ns", plan.work);
   from.Take("length_ns", plan.length).Take("messages_min", plan.messages_min).Take("seed", plan.seed);
   if (!status.ok()) return status;
@@ -111,6 +113,9 @@ absl::StatusOr<report::SweepCell> ParseSweepCellLine(std::string_view line) {
     json.at("messages_per_response").get_to(cell.messages_per_response);
     const Json& saturated = json.at("saturated_at_per_second");
     if (!saturated.is_null()) cell.saturated_at = saturated.get<double>();
+    // Simulated cells of older versions have none.
+    if (const auto invalid = json.find("invalid"); invalid != json.end() && !invalid->is_null())
+      invalid->get_to(cell.invalid);
     cell.p50 = ReadEstimateLine(json.at("p50"));
     cell.p95 = ReadEstimateLine(json.at("p95"));
     return cell;
@@ -132,7 +137,7 @@ std::string SweepJson(const report::SweepPlan& plan, std::span<const report::Swe
   root["cells"] = Json::array();
   for (const report::SweepCell& cell : cells) {
     Json json = SettingJson(cell);
-    const bool shown = !cell.saturated_at;
+    const bool shown = !cell.saturated_at && cell.invalid.empty();
     const auto value = [&](const std::optional<stats::Estimate>& estimate) {
       return shown && estimate && estimate->supported ? std::optional(estimate->value) : std::nullopt;
     };

@@ -26,6 +26,7 @@ std::string ModackText(const SweepCell& cell) {
 std::string SaturatedText(double rate) { return absl::StrFormat("saturated at %.3g/s", rate); }
 
 std::string MedianText(const SweepCell& cell) {
+  if (!cell.invalid.empty()) return "invalid run";
   if (cell.saturated_at) return SaturatedText(*cell.saturated_at);
   if (!cell.p50) return "nothing handled";
   std::string text = Millis(static_cast<double>(cell.p50->value));
@@ -37,7 +38,7 @@ std::string MedianText(const SweepCell& cell) {
 }
 
 std::string TailText(const SweepCell& cell) {
-  if (cell.saturated_at) return "";
+  if (cell.saturated_at || !cell.invalid.empty()) return "";
   return cell.p95 && cell.p95->supported ? Millis(static_cast<double>(cell.p95->value)) : "n too small";
 }
 
@@ -54,6 +55,7 @@ const SweepCell* StandardOf(std::span<const SweepCell> cells, const SweepCell& c
 // What it adds a hop, in ms, or what it served instead.
 std::string ExtraText(const SweepPlan& plan, std::span<const SweepCell> cells, const SweepCell& cell) {
   if (cell.saturated_at) return absl::StrFormat("sat %.3g/s", *cell.saturated_at);
+  if (!cell.invalid.empty()) return "invalid";
   const std::optional<SweepExtra> extra = ExtraPerHop(plan, cells, cell);
   return extra ? SignedMillis(extra->value) : std::string("no std");
 }
@@ -141,14 +143,17 @@ void FillCell(const ArmRun& arm, Duration work, SweepCell& cell) {
   cell.p50 = stats::EstimateQuantile(sample, stats::kP50);
   cell.p95 = stats::EstimateQuantile(sample, stats::kP95);
   cell.saturated_at = arm.saturated_at;
+  // What saturates loses its drain too; its figures are not printed anyway.
+  if (!arm.verdict.valid && !arm.saturated_at) cell.invalid = arm.verdict.reasons.front();
   cell.messages_per_response =
       arm.responses == 0 ? 1 : static_cast<double>(arm.messages_received) / static_cast<double>(arm.responses);
 }
 
 std::optional<SweepExtra> ExtraPerHop(const SweepPlan& plan, std::span<const SweepCell> cells, const SweepCell& cell) {
-  if (cell.arm == kStandardKind || cell.saturated_at || !cell.p50) return std::nullopt;
+  if (cell.arm == kStandardKind || cell.saturated_at || !cell.invalid.empty() || !cell.p50) return std::nullopt;
   const SweepCell* standard = StandardOf(cells, cell);
-  if (standard == nullptr || standard->saturated_at || !standard->p50) return std::nullopt;
+  if (standard == nullptr || standard->saturated_at || !standard->invalid.empty() || !standard->p50)
+    return std::nullopt;
   const auto difference = stats::CompareEstimates(*cell.p50, *standard->p50, stats::kP50);
   if (!difference || stats::IsInfinite(difference->value)) return std::nullopt;
   const auto per_hop = [&](const std::optional<int64_t>& nanoseconds) {
@@ -196,9 +201,10 @@ std::vector<std::string> SweepAnswer(const SweepPlan& plan, std::span<const Swee
 
 std::string RenderSweep(const SweepPlan& plan, std::span<const SweepCell> cells, const SweepHere* here) {
   std::string out = absl::StrFormat(
-      "SWEEP     simulated (virtual time): profile %s, %d hops, seed %d\n"
+      "SWEEP     %s: profile %s, %d hops, seed %d\n"
       "          until handled, %s of work taken off; p50 [95 %% interval] and p95, ms\n",
-      plan.profile, plan.hops, plan.seed, Length(plan.work * plan.hops));
+      plan.simulated ? "simulated (virtual time)" : "measured (real gRPC, a broker of our own)", plan.profile,
+      plan.hops, plan.seed, Length(plan.work * plan.hops));
   out += " rate/s str arm         client  policy modack      n p50                     p95\n";
   for (const SweepCell& cell : cells) {
     out += Heading(cells, cell);
@@ -219,6 +225,10 @@ std::string RenderSweep(const SweepPlan& plan, std::span<const SweepCell> cells,
   std::string answer;
   for (const std::string& sentence : SweepAnswer(plan, cells)) answer += StrCat(answer.empty() ? "" : " ", sentence);
   out += Wrap(answer, kWidthMin, "\nANSWER    ", "          ");
+  for (const SweepCell& cell : cells) {
+    if (!cell.invalid.empty())
+      out += Wrap(StrCat(cell.Key(), ": ", cell.invalid), kWidthMin, "INVALID   ", "          ");
+  }
   if (here != nullptr) out += HereText(*here);
   return out;
 }
@@ -227,9 +237,9 @@ std::string SweepCsv(std::span<const SweepCell> cells) {
   std::string out =
       "rate_per_second,streams,arm,client,policy,modack_ms,round_trip_ms,repeat,messages,handled,p50_ms,p50_low_ms,p50_"
       "high_ms,p95_ms,"
-      "saturated_at_per_second,messages_per_response\n";
+      "saturated_at_per_second,messages_per_response,valid\n";
   for (const SweepCell& cell : cells) {
-    const bool shown = !cell.saturated_at;
+    const bool shown = !cell.saturated_at && cell.invalid.empty();
     const auto value = [&](const std::optional<stats::Estimate>& estimate) {
       return shown && estimate && estimate->supported ? std::optional(estimate->value) : std::nullopt;
     };
@@ -240,7 +250,7 @@ std::string SweepCsv(std::span<const SweepCell> cells) {
                   CsvMs(shown && cell.p50 ? cell.p50->low : std::nullopt), ",",
                   CsvMs(shown && cell.p50 ? cell.p50->high : std::nullopt), ",", CsvMs(value(cell.p95)), ",",
                   cell.saturated_at ? absl::StrFormat("%.4g", *cell.saturated_at) : "", ",",
-                  absl::StrFormat("%.4f", cell.messages_per_response), "\n");
+                  absl::StrFormat("%.4f", cell.messages_per_response), ",", cell.invalid.empty() ? "yes" : "no", "\n");
   }
   return out;
 }

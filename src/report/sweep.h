@@ -15,6 +15,7 @@ namespace hopgap::report {
 // What a sweep keeps the same in every cell.
 struct SweepPlan {
   std::string version;
+  bool simulated = true;                 // else each cell was run, on real gRPC and a broker of our own
   std::string profile;                   // name, or "none"
   std::vector<double> profile_means_ms;  // by kind and leg: tells profiles of one name apart
   int hops = 3;
@@ -38,11 +39,13 @@ struct SweepCell {
   std::optional<stats::Estimate> p50, p95;
   std::optional<double> saturated_at;  // then the latencies say nothing, and are not printed
   double messages_per_response = 1;
+  std::string invalid;  // of a cell that was run: why its run proves nothing; empty: valid
 
   std::string Key() const;  // names the setting; unique in a sweep
 };
 
-// `arm` as it came out. `work`: of the whole chain.
+// `arm` as it came out. A measured arm that is invalid for another reason than saturation
+// is marked. `work`: of the whole chain.
 void FillCell(const ArmRun& arm, Duration work, SweepCell& cell);
 
 // What exactly-once adds to a hop: the difference of medians to the standard

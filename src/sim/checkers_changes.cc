@@ -132,7 +132,8 @@ SeekEffect Checkers::EffectOn(const SubscriptionBook& subscription, const InboxE
   const bool acked = entry.acked || entry.acked_in == epoch_ || entry.passed;
   const bool may_return = to_snapshot || subscription.may_keep_acked;
   if (wanted == true && !entry.finished()) {
-    effect.what = What::kNothing;
+    // On its way to the dead-letter topic it comes back as if acked, and its attempts start again.
+    effect.what = MayBeForwarded(subscription, entry) ? What::kUnclear : What::kNothing;
   } else if (acked && (wanted == false || !may_return)) {
     effect.what = What::kNothing;
   } else if (wanted == false) {

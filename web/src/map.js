@@ -41,7 +41,7 @@ function shown(repeats) {
   if (saturated.length > 0 || rest.length === 0) {
     const cell = saturated[0] ?? repeats[0];
     const which = repeats.length > 1 ? ` (${saturated.length} of ${repeats.length})` : "";
-    return { cell, text: cell.saturated_at_per_second === null ? "nothing handled" : saturation(cell) + which, more: null, value: null };
+    return { cell, text: cell.saturated_at_per_second !== null ? saturation(cell) + which : cell.invalid ? "invalid run" : "nothing handled", more: null, value: null };
   }
   const cell = rest[(rest.length - 1) >> 1];
   const extra = cell.extra_per_hop_ms !== null;
@@ -81,7 +81,7 @@ export function sweepMap(sweep) {
   const rows = map.cells.map((cell) => {
     const saturated = cell.saturated_at_per_second !== null;
     return [rateText(cell.rate_per_second), cell.streams, cell.arm, cell.client, cell.policy, cell.modack_ns === null ? "profile" : delay(cell.modack_ns), cell.round_trip_ns === null ? "as modelled" : delay(cell.round_trip_ns), ...(repeated ? [cell.repeat] : []), `${cell.handled} of ${cell.messages}`,
-      saturated ? as("bad", saturation(cell)) : [ms(cell.p50_ms), " ", h("span", { class: "ci" }, interval(cell.p50_low_ms, cell.p50_high_ms))], saturated ? "" : ms(cell.p95_ms),
+      saturated ? as("bad", saturation(cell)) : cell.invalid ? as("bad", `invalid run: ${cell.invalid}`) : [ms(cell.p50_ms), " ", h("span", { class: "ci" }, interval(cell.p50_low_ms, cell.p50_high_ms))], saturated ? "" : ms(cell.p95_ms),
       cell.extra_per_hop_ms === null ? "–" : [signed(cell.extra_per_hop_ms), " ", h("span", { class: "ci" }, interval(cell.extra_per_hop_low_ms, cell.extra_per_hop_high_ms, signed))], cell.messages_per_response.toFixed(2)];
   });
   const all = details("Every cell as a table", table("Latencies until handled less work, ms [95 % interval]; extra: difference of medians to standard, ms a hop", ["rate", "streams", "arm", "client", "policy", "modack", "round trip", ...(repeated ? ["repeat"] : []), "n handled", "p50", "p95", "exactly-once adds a hop", "messages a response"], rows));
@@ -96,7 +96,7 @@ export function sweepMap(sweep) {
   };
   const command = sweep.command_line.length > 0 && ["hopgap", ...sweep.command_line.slice(1)].join(" ");
   return h("section", { id: "map", "aria-labelledby": "map-title" }, h("h2", { id: "map-title" }, "The map"),
-    h("p", { class: "lead" }, `What exactly-once costs at other rates and with other numbers of streams. Simulated: profile ${map.profile}, ${count(map.hops, "hop")} of ${length(map.work_ns / 1e6)} work, seed ${map.seed}.`),
+    h("p", { class: "lead" }, `What exactly-once costs at other rates and with other numbers of streams. ${map.simulated ? "Simulated" : "Measured, on real gRPC and a broker of its own"}: profile ${map.profile}, ${count(map.hops, "hop")} of ${length(map.work_ns / 1e6)} work, seed ${map.seed}.`),
     map.answer.map((sentence) => h("p", { class: "big" }, sentence)),
     map.here && h("p", {}, `${map.here.name} is at ${rateText(map.here.rate_per_second)} with ${count(map.here.streams, "stream")} (${map.here.arms.join(", ")}; ${map.here.client}, ${map.here.policy}).`),
     h("p", { class: "small soft" }, "The stronger the colour, the more exactly-once adds. Saturated: messages come faster than they are taken, so that a latency would only say how long the run was. Click a cell for its row in the table."),
