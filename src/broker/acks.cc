@@ -27,6 +27,14 @@ std::vector<LeaseRequest::Item> ItemsOf(std::vector<std::string>& ids) {
   return items;
 }
 
+void AddRepeats(const LeaseRequest& request, Acked& record) {
+  for (const LeaseRequest::Item& item : request.items) {
+    if (item.id && item.state == IdState::kAckedByThis) {
+      record.deliveries.push_back({item.id->sequence, item.id->generation});
+    }
+  }
+}
+
 absl::Status CheckIds(const std::vector<std::string>& ids, size_t wire_size) {
   if (wire_size > pubsub::kAckRequestBytesMax) return PayloadTooLarge(pubsub::kAckRequestBytesMax);
   return ids.empty() ? NoAckIds() : absl::OkStatus();
@@ -273,6 +281,9 @@ void Broker::Impl::AckExactlyOnce(Instant now, Subscription& subscription, const
     }
   }
   const std::vector<AckedDelivery> acked = record.deliveries;
+  // What was acknowledged under standard delivery, or came before its turn, has a record that nobody waits for and that
+  // a crash may lose: a repeat that is answered OK waits for one of its own.
+  if (acked.empty() && commits_.pending() > 0) AddRepeats(*request, record);
   const Then then = [this, request, acked](Instant at, Actions& after) {
     Subscription* owner = catalog_.FindSubscription(request->subscription);
     // A seek may have been quicker.

@@ -29,6 +29,15 @@ class OrderingTest : public ::testing::Test {
     for (const auto& message : messages) ids[std::string(message.message.data())] = message.ack_id;
     return ids;
   }
+  void SwitchExactlyOnceOn(const std::string& id) {
+    pubsub::Subscription body;
+    body.name = World::Sub(id);
+    body.enable_exactly_once_delivery = true;
+    EXPECT_TRUE(world
+                    .Do(pubsub::Method::kUpdateSubscription,
+                        pubsub::UpdateSubscriptionRequest{body, {"enable_exactly_once_delivery"}})
+                    .ok());
+  }
   std::map<std::string, std::string> Codes(CallId call) {
     return pubsub::DecodeErrorMetadata(world.Await(call).details);
   }
@@ -206,18 +215,34 @@ TEST_F(OrderingTest, AnEarlyAckIsKeptToo_WhenExactlyOnceWasSwitchedOnMeanwhile) 
   world.PublishKeyed("top", "k", {"m1", "m2", "m3"});
   auto ids = ByData(world.Pull("sub"));
   EXPECT_TRUE(world.Ack("sub", {ids["m2"]}).ok());
-  pubsub::Subscription body;
-  body.name = World::Sub("sub");
-  body.enable_exactly_once_delivery = true;
-  EXPECT_TRUE(world
-                  .Do(pubsub::Method::kUpdateSubscription,
-                      pubsub::UpdateSubscriptionRequest{body, {"enable_exactly_once_delivery"}})
-                  .ok());
+  SwitchExactlyOnceOn("sub");
   EXPECT_TRUE(world.Ack("sub", {ids["m1"]}).ok());
   World after;
   after.Replay(world.records, world.records.size());
   after.Advance(60s);
   EXPECT_THAT(DataOf(after.Pull("sub")), ElementsAre("m3"));
+}
+
+TEST_F(OrderingTest, ARepeatOfAnEarlyAckWaitsForARecordOfIt) {
+  Subscribe("sub");
+  world.PublishKeyed("top", "k", {"m1", "m2", "m3"});
+  auto ids = ByData(world.Pull("sub"));
+  EXPECT_TRUE(world.Ack("sub", {ids["m2"]}).ok());
+  SwitchExactlyOnceOn("sub");
+  world.journal_waits = true;
+  const CallId first = world.StartAck("sub", {ids["m1"]});
+  world.PersistOne();
+  EXPECT_TRUE(world.Await(first).status.ok());
+  ASSERT_THAT(world.awaited.back(), false) << "the record of m2, which nobody waits for";
+
+  const CallId repeat = world.StartAck("sub", {ids["m2"]});
+  EXPECT_FALSE(world.Answered(repeat)) << "a crash now would bring m2 back";
+  EXPECT_TRUE(world.awaited.back());
+  world.PersistAll();
+  EXPECT_TRUE(world.Await(repeat).status.ok());
+  const size_t records = world.records.size();
+  EXPECT_TRUE(world.Ack("sub", {ids["m2"]}).ok());
+  EXPECT_THAT(world.records, SizeIs(records)) << "once it is on the disk, a repeat needs none";
 }
 
 // Any number of publishes, streams that come and go, pulls, acks, nacks and
