@@ -2,6 +2,7 @@
 
 #include <functional>
 #include <set>
+#include <utility>
 
 #include "base/check.h"
 
@@ -28,20 +29,16 @@ pubsub::StreamingPullRequest FirstRequest(const Subscriber::Options& options) {
   return request;
 }
 
-Instant PhaseOf(const Subscriber::Options& options, uint32_t index) {
-  return options.tick_phase.empty() ? Instant{} : Instant{options.tick_phase.at(index)};
-}
-
 }  // namespace
 
-Iterator::Iterator(Core& core, uint32_t index, Instant start)
+Iterator::Iterator(Core& core, uint32_t index, std::shared_ptr<Sender> sender, Instant start)
     : core_(core),
       index_(index),
       stream_({.stream = index,
                .first_request = {pubsub::Encode(FirstRequest(core.options))},
                .seed = Mix(core.options.seed, kReopenJitter, index)},
               core.model(), start),
-      sender_(core.model(), PhaseOf(core.options, index), start),
+      sender_(std::move(sender)),
       leases_(core.model(), start, Mix(core.options.seed, kLeaseJitter, index)) {}
 
 const Receipts& Iterator::receipts() const {
@@ -133,7 +130,7 @@ size_t Iterator::SendReceipts(Instant now, const Ids& arrived, Actions& out) {
   for (const uint64_t id : arrived) {
     DeliveryEntry& entry = *core_.deliveries.Find(id);
     // An extension must not undo a nack of the same id that is about to leave.
-    if (sender_.HasPendingNack(entry.ack_id)) {
+    if (sender_->HasPendingNack(entry.ack_id)) {
       entry.receipt_failed = await;  // the library hands out only what its receipt covers
       continue;
     }
@@ -142,7 +139,7 @@ size_t Iterator::SendReceipts(Instant now, const Ids& arrived, Actions& out) {
     if (at_once) {
       targets.push_back(entry.target());
     } else {
-      sender_.Add(now, Purpose::kReceipt, entry.target());
+      sender_->Add(now, Purpose::kReceipt, entry.target());
     }
   }
   if (!targets.empty()) {  // in calls of their own beside the sender

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <deque>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -27,7 +28,8 @@ namespace hopgap::client {
 // flow control lets out at once.
 class Iterator {
  public:
-  Iterator(Core& core, uint32_t index, Instant start);  // `core` outlives it
+  // `core` outlives it. Iterators may share a sender (Model::shares_sender).
+  Iterator(Core& core, uint32_t index, std::shared_ptr<Sender> sender, Instant start);
 
   void Start(Instant now, Actions& out);
   void OnResponse(Instant now, Instant received, Instant read_posted, pubsub::StreamingPullResponse response,
@@ -89,7 +91,7 @@ class Iterator {
   Core& core_;
   uint32_t index_;
   StreamKeeper stream_;
-  Sender sender_;
+  std::shared_ptr<Sender> sender_;
   LeaseKeeper leases_;
 
   // Deliveries that wait for their own receipts, in order of receipt; then

@@ -13,7 +13,7 @@ void Iterator::Settle(Instant now, DeliveryEntry& entry, Purpose purpose, Action
   entry.settled = true;
   leases_.AddAckTime(now - entry.delivery.received);
   leases_.Remove(entry.delivery.id);
-  sender_.Add(now, purpose, entry.target());
+  sender_->Add(now, purpose, entry.target());
   if (stopping_) FinishStop(now, out);
 }
 
@@ -48,7 +48,7 @@ void Iterator::OnOutcome(Instant now, Outcome outcome, Actions& out) {
   }
   if (outcome.purpose == Purpose::kReceipt && !outcome.results.empty()) AfterReceipts(now, out);
   if (outcome.sender_free) {
-    sender_.SetBusy(now, false);
+    sender_->SetBusy(now, false);
     Pump(now, out);
   }
   if (stopping_) FinishStop(now, out);
@@ -73,10 +73,10 @@ void Iterator::OnSettled(const Target& target, bool ok, Actions& out) {
 
 void Iterator::Pump(Instant now, Actions& out) {
   const bool waits = core_.model().sender_waits;
-  while (!sender_.busy()) {
-    if (auto due = sender_.Take(now)) {
+  while (!sender_->busy()) {
+    if (auto due = sender_->Take(now)) {
       const int32_t seconds = due->purpose == Purpose::kReceipt ? leases_.deadline_seconds() : 0;
-      sender_.SetBusy(now, waits);
+      sender_->SetBusy(now, waits);
       core_.calls.Send(now, index_, due->purpose, seconds, waits, std::move(due->targets), out);
     } else if (const auto tick = leases_.TakeTick(now)) {
       OnLeaseTick(now, *tick, out);
@@ -99,7 +99,7 @@ void Iterator::OnLeaseTick(Instant now, const LeaseKeeper::Tick& tick, Actions& 
   targets.reserve(tick.extend.size());
   for (const uint64_t id : tick.extend) targets.push_back(core_.deliveries.Find(id)->target());
   const bool waits = core_.model().sender_waits;
-  sender_.SetBusy(now, waits);
+  sender_->SetBusy(now, waits);
   core_.calls.Send(now, index_, Purpose::kExtension, leases_.deadline_seconds(), waits, std::move(targets), out);
 }
 
@@ -127,8 +127,8 @@ std::optional<Instant> Iterator::NextDeadline() const {
     if (at && (!next || *at < *next)) next = at;
   };
   if (step_ == Step::kPlanted) consider(resume_at_);
-  if (!sender_.busy()) {
-    consider(sender_.NextDeadline());
+  if (!sender_->busy()) {
+    consider(sender_->NextDeadline());
     consider(leases_.NextTick());
   }
   return next;
@@ -140,7 +140,7 @@ void Iterator::GiveUp(Instant now, DeliveryEntry& entry) {
   entry.receipt_pending = false;
   --core_.outstanding;
   leases_.Remove(entry.delivery.id);
-  sender_.Add(now, Purpose::kNack, entry.target());
+  sender_->Add(now, Purpose::kNack, entry.target());
 }
 
 void Iterator::Stop(Instant now, Actions&) {
@@ -158,10 +158,10 @@ void Iterator::Stop(Instant now, Actions&) {
 void Iterator::FinishStop(Instant now, Actions& out) {
   if (closed_) return;
   if (leases_.empty()) {
-    sender_.Flush();
+    sender_->Flush();
     Pump(now, out);
   }
-  if (live_ > 0 || sender_.busy() || !sender_.empty() || core_.calls.unfinished(index_) > 0) return;
+  if (live_ > 0 || sender_->busy() || !sender_->empty() || core_.calls.unfinished(index_) > 0) return;
   closed_ = true;
   stream_.Close(out);
 }

@@ -86,12 +86,14 @@ void Python(Model& model) {
 void Node(Model& model) {
   model.streams = 5;  // §5.1: maxStreams
   // §5.1: receipts wait for the modack queue's timer, which starts with its
-  // first item; each message is released by its own.
+  // first item; each message is released by its own. There is one queue of acks
+  // and one of modacks to a subscriber (subscriber.ts, _acks and _modAcks).
   model.exactly_once = {ReceiptSending::kWithTick, ReceiptWait::kOwn};
   model.standard = {ReceiptSending::kWithTick, ReceiptWait::kNothing};
   model.batch_timer = BatchTimer::kFirstItem;
   model.batch_ids_max = 3000;  // §5.1
   model.sender_waits = false;
+  model.shares_sender = true;
   model.ids_per_call = model.ids_per_ack_call = 3000;
   model.lease_timer = LeaseTimer::kRandom;  // §5.1
   model.stream_ack_deadline = 10s;          // §5.1: the present deadline; 60 is written to all streams at the change

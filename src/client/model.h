@@ -66,6 +66,7 @@ struct Model {
   Duration tick{std::chrono::milliseconds{100}};
   size_t batch_ids_max = 0;    // a batch of so many leaves early; 0: none does
   bool sender_waits = true;    // for the results of a batch before it sends the next
+  bool shares_sender = false;  // the streams of a subscriber gather in one; requires: sender_waits is false
   size_t ids_per_call = 1000;  // v2.7.0; 2500 up to 2.6.1
   size_t ids_per_ack_call = 1000;
 

@@ -288,6 +288,35 @@ TEST(ModelPoliciesTest, CreditsComeBackWithTheAckOrWithTheReturn) {
   }
 }
 
+// Its streams gather in one queue of receipts and one of acks, whose timers start with the first item of any.
+TEST(ModelPoliciesTest, NodesStreamsShareTheirQueues) {
+  Subscriber::Options options = Of("node");
+  options.streams = 3;
+  World world(options);
+  world.work = 30ms;
+  world.server = [](const Call&) { return World::Ok(kModack); };
+  world.Start();
+  world.Respond(kStart, {"a"}, true, 0);
+  world.Respond(kStart + 40ms, {"b", "c"}, true, 2);
+  world.Respond(kStart + 99ms, {"d"}, true, 1);
+  world.RunUntil(kStart + 5s);
+  const Instant receipts = kStart + 100ms, handed = receipts + kModack, acks = handed + 130ms;
+  EXPECT_THAT(Modacks(world), ElementsAre(Call{receipts, 60, {"id-a", "id-b", "id-c", "id-d"}}));
+  EXPECT_THAT(StartsOf(world), ElementsAre(handed, handed, handed, handed));
+  ASSERT_THAT(AcksOf(world), SizeIs(1));
+  EXPECT_EQ(AcksOf(world)[0].at, acks);
+  EXPECT_THAT(AcksOf(world)[0].ids, testing::UnorderedElementsAre("id-a", "id-b", "id-c", "id-d"));
+  EXPECT_THAT(world.done, SizeIs(4));
+  EXPECT_EQ(world.subscriber.outstanding(), 0u);
+
+  world.Respond(kStart + 5s, {"e"}, true, 1);
+  world.RunUntil(kStart + 5s + 100ms + kModack);
+  world.Do([&](Actions& out) { world.subscriber.Stop(world.now, out); });
+  world.RunUntil(kStart + 7s);
+  EXPECT_THAT(world.done, SizeIs(5)) << "acked, whichever stream's sender it leaves with";
+  EXPECT_TRUE(world.subscriber.Stopped());
+}
+
 TEST(ModelPoliciesTest, NodeTellsItsStreamsTheNewDeadlineAtOnce) {
   World world(Of("node"));
   world.Start();

@@ -67,8 +67,9 @@ constexpr NamedWords kWords[] = {
           "it was acked; flow control holds single messages instead of pausing at load 1.0."}},
     {"node",
      {.library = "Node.js, @google-cloud/pubsub (5.3)",
-      .waits_for = "A receipt modack waits 100 ms for company, counted from the first that waits: a lone message pays "
-                   "all of it, then the round trip. Streams read on, and each message waits for its own receipt.",
+      .waits_for = "A receipt modack waits 100 ms for company, counted from the first that waits on any stream: a lone "
+                   "message pays all of it, then the round trip. Streams read on, and each message waits for its own "
+                   "receipt.",
       .gives_up = "The fixed 100 ms; order of arrival (a message without ordering key may overtake another).",
       .settings = "batching.maxMilliseconds (acks and modacks; 0 is possible), streamingOptions.maxStreams, "
                   "flowControl, minAckDeadline and maxAckDeadline, batching of the publisher.",

@@ -1,6 +1,8 @@
 #include "client/subscriber.h"
 
 #include <algorithm>
+#include <map>
+#include <memory>
 #include <utility>
 
 #include "base/check.h"
@@ -22,7 +24,14 @@ class Subscriber::Impl {
   void Start(Instant now, Actions& out) {
     HOPGAP_CHECK(iterators_.empty(), "a subscriber starts once");
     iterators_.reserve(core_.options.streams);
-    for (uint32_t i = 0; i < core_.options.streams; ++i) iterators_.emplace_back(core_, i, now);
+    std::shared_ptr<Sender> sender;
+    for (uint32_t i = 0; i < core_.options.streams; ++i) {
+      if (!sender || !core_.model().shares_sender) {
+        const Instant phase = core_.options.tick_phase.empty() ? Instant{} : Instant{core_.options.tick_phase[i]};
+        sender = std::make_shared<Sender>(core_.model(), phase, now);
+      }
+      iterators_.emplace_back(core_, i, sender, now);
+    }
     for (Iterator& iterator : iterators_) iterator.Start(now, out);
     Changed();
   }
@@ -40,9 +49,7 @@ class Subscriber::Impl {
   }
 
   void OnCallDone(Instant now, uint64_t call, const absl::Status& status, std::string_view details, Actions& out) {
-    Outcome outcome = core_.calls.OnCallDone(now, call, status, details, out);
-    const uint32_t stream = outcome.stream;
-    At(stream).OnOutcome(now, std::move(outcome), out);
+    Deal(now, core_.calls.OnCallDone(now, call, status, details, out), out);
     EndOfEvent(now, out);
   }
 
@@ -90,7 +97,7 @@ class Subscriber::Impl {
 
   void OnDeadline(Instant now, Actions& out) {
     for (Iterator& iterator : iterators_) iterator.OnDeadline(now, out);
-    Deal(now, core_.calls.OnDeadline(now, out), out);
+    for (Outcome& outcome : core_.calls.OnDeadline(now, out)) Deal(now, std::move(outcome), out);
     while (!core_.starting.empty() && core_.starting.front().first <= now) {
       core_.StartCallback(*core_.deliveries.Find(core_.starting.front().second), out);
       core_.starting.pop_front();
@@ -115,7 +122,7 @@ class Subscriber::Impl {
     for (Iterator& iterator : iterators_) iterator.Stop(now, out);
     for (const uint64_t id : core_.scheduler.TakeWaiting()) GiveUp(now, id);
     for (const auto& [at, id] : std::exchange(core_.starting, {})) GiveUp(now, id);
-    Deal(now, core_.calls.StopRetryingModacks(now, out), out);
+    for (Outcome& outcome : core_.calls.StopRetryingModacks(now, out)) Deal(now, std::move(outcome), out);
     for (Iterator& iterator : iterators_) iterator.FinishStop(now, out);
     Changed();
   }
@@ -139,11 +146,23 @@ class Subscriber::Impl {
     DeliveryEntry& entry = *core_.deliveries.Find(delivery);
     At(entry.stream).GiveUp(now, entry);
   }
-  void Deal(Instant now, std::vector<Outcome> outcomes, Actions& out) {
-    for (Outcome& outcome : outcomes) {
-      const uint32_t stream = outcome.stream;
-      At(stream).OnOutcome(now, std::move(outcome), out);
+  // To the stream whose call it was, and what a shared sender sent for others to them first.
+  void Deal(Instant now, Outcome outcome, Actions& out) {
+    if (core_.model().shares_sender) {
+      std::map<uint32_t, Outcome> others;
+      std::erase_if(outcome.results, [&](Outcome::Result& result) {
+        const DeliveryEntry* entry = core_.deliveries.Find(result.target.delivery);
+        if (entry == nullptr || entry->stream == outcome.stream) return false;
+        Outcome& other = others[entry->stream];
+        other.purpose = outcome.purpose;
+        other.stream = entry->stream;
+        other.results.push_back(std::move(result));
+        return true;
+      });
+      for (auto& [stream, other] : others) At(stream).OnOutcome(now, std::move(other), out);
     }
+    const uint32_t stream = outcome.stream;
+    At(stream).OnOutcome(now, std::move(outcome), out);
   }
   void Changed() { next_known_ = false; }
   void Consider(std::optional<Instant> at) const {
