@@ -14,15 +14,19 @@ std::optional<double> SaturatedAt(std::span<const trace::Path> paths, uint64_t m
   const trace::Path& any = paths.front();
   const WallTime start = any.scheduled - schedule.DueAfter(any.slot);
   const Duration length = schedule.DueAfter(slots);
-  std::array<double, kWindows> handled{}, backlog{};
+  const double window = ToMillis(length) / kWindows;
+  // By window: messages handled up to its end, and the mean of that number within it.
+  std::array<double, kWindows> handled{}, mean{}, backlog{};
   for (const trace::Path& path : paths) {
-    const WallTime at = path.scheduled + path.until_handled;
+    const double at = ToMillis(path.scheduled + path.until_handled - start);
     for (size_t i = 0; i < kWindows; ++i) {
-      if (at <= start + length * static_cast<int64_t>(i + 1) / static_cast<int64_t>(kWindows)) ++handled[i];
+      const double end = window * static_cast<double>(i + 1);
+      if (at <= end) ++handled[i];
+      mean[i] += std::clamp((end - at) / window, 0.0, 1.0);
     }
   }
   const double arrivals = static_cast<double>(slots) / kWindows;
-  for (size_t i = 0; i < kWindows; ++i) backlog[i] = arrivals * static_cast<double>(i + 1) - handled[i];
+  for (size_t i = 0; i < kWindows; ++i) backlog[i] = arrivals * (static_cast<double>(i) + 0.5) - mean[i];
   const double growth = std::max(kGrowthMessagesMin, kGrowthShare * arrivals);
   for (size_t i = 1; i < kWindows; ++i) {
     if (backlog[i] - backlog[i - 1] <= growth) return std::nullopt;

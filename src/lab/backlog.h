@@ -10,10 +10,11 @@
 namespace hopgap::lab {
 
 // Whether a chain could keep up: its backlog (messages due and not yet handled at
-// the last hop), looked at at the ends of four equal windows of the schedule.
+// the last hop), as its mean over each of four equal windows of the schedule: at
+// an instant it would say where between two batches that instant lies.
 //
 // Returns the rate at which messages were handled in the last three windows if
-// the backlog grew through each of them by more than kGrowthShare of what arrived
+// the backlog grew from each to the next by more than kGrowthShare of what arrived
 // (and by 3 messages at least): then a latency of this run says how long it ran,
 // and nothing of the chain. `paths`: of the messages that were handled, one each.
 // Requires: millihertz > 0, slots > 0.

@@ -35,6 +35,22 @@ TEST(BacklogTest, AChainThatKeepsUpIsNotSaturatedHoweverSlowItsMessages) {
   EXPECT_EQ(SaturatedAt(slow, kTenASecond, kSlots), std::nullopt);
 }
 
+// Everything that came in nine seconds goes on together: at the ends of the four windows 10, 20, 30 and 40 messages wait.
+TEST(BacklogTest, WhoWorksInBatchesIsNotSaturated) {
+  const Schedule schedule(kTenASecond, kSlots);
+  std::vector<trace::Path> paths;
+  for (uint64_t slot = 0; slot < kSlots; ++slot) {
+    constexpr Duration kEvery = std::chrono::seconds{9};
+    trace::Path path;
+    path.slot = slot;
+    const Duration due = schedule.DueAfter(slot);
+    path.scheduled = kStart + due;
+    path.until_handled = kEvery * (due / kEvery + 1) - due;
+    paths.push_back(path);
+  }
+  EXPECT_EQ(SaturatedAt(paths, kTenASecond, kSlots), std::nullopt);
+}
+
 // The backlog has to grow by more than 3 messages in each of the last three windows.
 TEST(BacklogTest, AGrowingBacklogGivesTheRateThatWasServed) {
   EXPECT_EQ(SaturatedAt(Served(std::chrono::microseconds{102'000}), kTenASecond, kSlots), std::nullopt);
