@@ -67,6 +67,7 @@ void Checkers::AskAck(Instant now, SubscriptionBook& subscription, const std::st
     asked.may = entry.unclear && entry.winner == id;
     return;
   }
+  asked.repeat = newest.ack_came;
   asked.may = (now < newest.lease_max && !newest.nacked) || newest.ack_came || restarted || entry.unclear;
   // A standard ack that came too early for its key ends the lease, and is forgotten with a switch.
   const bool early = newest.ack_came && subscription.switches > 0;
@@ -130,6 +131,8 @@ void Checkers::Settle(Instant now, SubscriptionBook& subscription, const std::st
     if (asked.ack && !newest && known->second.once != 1 + subscription.switches) return;
     // A lease that had perhaps ended counts, as after a crash that forgot its end; what ended with it may not.
     if (asked.lapsed) NoteRevoked(now, subscription, known->second.message);
+    // Before it was switched to exactly-once delivery it may have acked, and a seek have left that as it was.
+    if (asked.repeat && known->second.once != 1 + subscription.switches) entry->newest->ack_unknown = true;
     if (asked.ack) return SettleAck(now, subscription, id, *entry);
     if (newest) SettleModify(asked, *entry);
     return;

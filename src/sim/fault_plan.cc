@@ -39,6 +39,7 @@ void DrawDisk(Dice& dice, FaultPlan& plan) {
   if (dice.Chance(500)) plan.clean_stops = dice.Between(100, 900);
   // Less than what a message or snapshot lives: nothing is to be lost by it.
   if (dice.Chance(300)) plan.wall_step_max = dice.Between(1s, 120h);
+  if (plan.crash_about_every > Duration{0} && dice.Chance(300)) plan.crash_after_ok = dice.Between(1, 30);
 }
 
 std::shared_ptr<const broker::Delays> DrawDelays(Dice& dice, uint64_t seed, Duration longest) {
@@ -206,11 +207,12 @@ FaultPlan DrawFaultPlan(uint64_t seed) {
 std::string FaultPlan::Describe() const {
   std::string text = absl::StrFormat(
       "chaos %.0f s; net <= %.1f ms, slow %d/1000 <= %.0f ms, lost %d, twice %d, cut every %.0f s, write <= %.0f ms; "
-      "sync <= %.0f ms, failing %d, crash every %.0f s, clean %d; admin every %.0f s, changes every %.0f s; response "
+      "sync <= %.0f ms, failing %d, crash every %.0f s, clean %d, crash after ok %d; admin every %.0f s, changes every "
+      "%.0f s; response "
       "<= %d messages%s;",
       ToMillis(chaos) / 1e3, ToMillis(delay_max), slow, ToMillis(slow_max), lost, duplicated,
       ToMillis(cut_about_every) / 1e3, ToMillis(write_max), ToMillis(sync_max), sync_fails,
-      ToMillis(crash_about_every) / 1e3, clean_stops, ToMillis(admin_about_every) / 1e3,
+      ToMillis(crash_about_every) / 1e3, clean_stops, crash_after_ok, ToMillis(admin_about_every) / 1e3,
       ToMillis(changes_about_every) / 1e3, broker.messages_per_response_max,
       broker.every_project ? ", added delays" : "");
   if (store.on) {

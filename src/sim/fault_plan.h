@@ -62,6 +62,7 @@ struct FaultPlan {
   Duration sync_min{0}, sync_max{0};
   uint64_t sync_fails = 0;  // permille; the process ends
   Duration crash_about_every{0};
+  uint64_t crash_after_ok = 0;  // permille of the answers OK after which, at once, the process crashes
   Duration down_max{0};
   uint64_t clean_stops = 0;  // permille of the crashes that are none
   Duration wall_step_max{0};

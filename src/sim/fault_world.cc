@@ -104,6 +104,7 @@ class FaultWorld final : public Net {
 
   void Setup();
   void Chaos();
+  void CrashNow();
   void CalmDown();
 
   FaultPlan plan_;
@@ -344,7 +345,9 @@ void FaultWorld::Perform(broker::Actions& actions) {
         const auto call = static_cast<uint64_t>(action.call);
         Answer answer{std::move(action.status), std::move(action.details), pubsub::Bytes(pubsub::Join(action.payload))};
         checkers_.Replied(now_, call, answer.status, answer.details, answer.payload);
+        const bool ok = answer.status.ok();
         AnswerCall(call, std::move(answer));
+        if (ok && !calm_ && !stopping_ && chaos_dice_.Chance(plan_.crash_after_ok)) CrashNow();
         break;
       }
       case broker::Action::Kind::kWrite: Write(action); break;
@@ -457,6 +460,13 @@ void FaultWorld::Chaos() {
       Chaos();
     });
   }
+}
+
+// What was promised a moment ago is what a crash must not take back.
+void FaultWorld::CrashNow() {
+  At(now_, [this, epoch = epoch_] {
+    if (!calm_ && epoch == epoch_) End(true);
+  });
 }
 
 void FaultWorld::CalmDown() {
