@@ -181,7 +181,7 @@ struct RunFlags::Raw {
   std::string policy = "eager", target, profile = "cloud-replay", preset, seed, spans = "auto", out;
   std::string waterfall, report, ring_events = "4000000";
   std::vector<std::string> thresholds;
-  std::vector<std::string> arms, plants;
+  std::vector<std::string> arms, only, plants;
   std::string prefix;
   bool dry_run = false;
   std::optional<TargetFlags> target_flags;  // not for `simulate`
@@ -279,6 +279,9 @@ RunFlags::RunFlags(CLI::App& app, bool simulated) : raw_(std::make_shared<Raw>()
                  "std-dedupe[,store=TIME] (an idempotent consumer),\n"
                  "NAME:KIND[,streams=N|default][,client=MODEL], or with --processes\n"
                  "NAME:worker=COMMAND (docs/worker-contract.md)")
+      ->group(chain);
+  app.add_option("--only", raw.only, "of all these arms only those of these names, a list: replay.std,replay.eos")
+      ->delimiter(',')
       ->group(chain);
   app.add_option("--publish", raw.publish, "await: ack after the publish's result; fire: ack at once")
       ->group(chain)
@@ -395,6 +398,7 @@ absl::Status RunFlags::Raw::FinishArms(RunOptions& options) const {
     }
   }
   options.arms = arms;
+  options.only = only;
   return absl::OkStatus();
 }
 

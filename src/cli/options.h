@@ -58,6 +58,7 @@ struct RunOptions {
   int64_t max_outstanding_messages = 1000;
   std::string client = "go";
   std::vector<std::string> arms;  // of --arm
+  std::vector<std::string> only;  // names of the arms to be run; empty: all
   lab::PublishMode publish = lab::PublishMode::kAwait;
   Duration drain{std::chrono::seconds{30}};
   bool gated = false;

@@ -3,6 +3,7 @@
 #include <absl/strings/str_join.h>
 
 #include <algorithm>
+#include <optional>
 #include <random>
 #include <set>
 
@@ -54,6 +55,28 @@ absl::Status AddArms(const RunOptions& options, const GroupPlan& plan, int group
     arm->group = group;
     lab.arms.push_back(*std::move(arm));
   }
+  return absl::OkStatus();
+}
+
+// Leaves the arms that were asked for, and the groups that have some.
+absl::Status KeepOnly(const std::vector<std::string>& only, lab::Options& lab) {
+  if (only.empty()) return absl::OkStatus();
+  std::vector<std::string> names;
+  for (const lab::ArmSpec& arm : lab.arms) names.push_back(arm.name);
+  for (const std::string& name : only) {
+    if (std::count(names.begin(), names.end(), name) > 0) continue;
+    return absl::InvalidArgumentError(
+        StrCat("--only ", name, ": no arm has this name; they are ", absl::StrJoin(names, ", ")));
+  }
+  std::erase_if(lab.arms, [&](const lab::ArmSpec& arm) { return std::count(only.begin(), only.end(), arm.name) == 0; });
+  std::vector<lab::Group> groups;
+  std::optional<int> kept;  // the number that the last kept group had
+  for (lab::ArmSpec& arm : lab.arms) {
+    if (kept != arm.group) groups.push_back(lab.groups[static_cast<size_t>(arm.group)]);
+    kept = arm.group;
+    arm.group = static_cast<int>(groups.size()) - 1;
+  }
+  lab.groups = std::move(groups);
   return absl::OkStatus();
 }
 
@@ -171,6 +194,7 @@ absl::StatusOr<Setup> MakeSetup(const RunOptions& options) {
     setup.lab.groups.push_back({plans[i].name, plans[i].project, plans[i].offset});
     if (absl::Status status = AddArms(options, plans[i], static_cast<int>(i), setup.lab); !status.ok()) return status;
   }
+  if (absl::Status status = KeepOnly(options.only, setup.lab); !status.ok()) return status;
   setup.lab.hops = options.hops;
   setup.lab.work = options.work;
   setup.lab.failures = options.failures;

@@ -45,6 +45,7 @@ Json LimitsJson() {
           {"duplicates_max", 0},
           {"ring_overflow_max", 0},
           {"loop_stall_ms_max", Ms(report::kLoopStallMax)},
+          {"clock_drift_ms_max", Ms(report::kClockDriftMax)},
           {"exactly_once_seen_on_stream", true}};
 }
 

@@ -12,6 +12,10 @@ namespace {
 
 constexpr unsigned __int128 kNanosTimesMilli = 1'000'000'000'000u;
 constexpr std::string_view kGapLabel = "arrival gap";
+// Of the clients' tickers: no model has a longer tick, and the shorter ones divide it.
+constexpr Duration kTickGrid{std::chrono::milliseconds{100}};
+// Where in it slot 0 lies: as in the simulation, whose streams answer after one round trip of 0.2 ms.
+constexpr Duration kFirstInTick{std::chrono::microseconds{200}};
 
 // The time from slot `slot` to the next one.
 Duration DrawGap(uint64_t millihertz, uint64_t seed, uint64_t slot) {
@@ -71,6 +75,11 @@ Duration Schedule::DueAfter(uint64_t slot) const {
   }
   HOPGAP_CHECK(slot <= slots_, "a slot of the schedule");
   return arrival_.kind == Arrival::Kind::kPoisson ? drawn_[slot] : DueInRamp(arrival_, slots_, slot);
+}
+
+Instant FirstSlotFrom(Instant earliest) {
+  const Duration past = (earliest.time_since_epoch() - kFirstInTick) % kTickGrid;  // no instant is before the epoch
+  return past == Duration{0} ? earliest : earliest + (kTickGrid - past);
 }
 
 }  // namespace hopgap::lab

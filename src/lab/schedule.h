@@ -52,4 +52,9 @@ class Schedule {
   std::vector<Duration> drawn_;  // of kPoisson, by slot
 };
 
+// The first instant from `earliest` on at which slot 0 of a run may be due. All of
+// them lie alike to the 100 ms grid of the clients' tickers, so that a message
+// meets the same part of a tick whether it is run or simulated.
+Instant FirstSlotFrom(Instant earliest);
+
 }  // namespace hopgap::lab

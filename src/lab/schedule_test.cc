@@ -79,6 +79,14 @@ TEST(ScheduleTest, ARampsRateGrowsLinearlyFromFirstToLast) {
   }
 }
 
+TEST(ScheduleTest, EveryRunsFirstSlotLiesAlikeToTheTickersGrid) {
+  const auto at = [](Duration since) { return Instant{since}; };
+  EXPECT_EQ(FirstSlotFrom(at(2s + 200us)), at(2s + 200us)) << "where the simulation begins";
+  EXPECT_EQ(FirstSlotFrom(at(2s)), at(2s + 200us));
+  EXPECT_EQ(FirstSlotFrom(at(2s + 201us)), at(2s + 100ms + 200us));
+  EXPECT_EQ(FirstSlotFrom(at(12345678987654ns)), at(12345700200000ns));
+}
+
 TEST(ScheduleTest, ADurationTakesPoissonsSlotsBeforeItsEnd) {
   const Arrival arrival{.kind = Arrival::Kind::kPoisson, .seed = 3};
   const uint64_t slots = Schedule::SlotsIn(5000, arrival, 30s, 1000);

@@ -57,6 +57,15 @@ void JudgeInstrument(const Outcome& outcome, ArmOutcome& result) {
   }
 }
 
+// Its worker's spans carry the wall clock's instants, the others' do not.
+void JudgeClock(Duration drift, ArmOutcome& result) {
+  if (drift <= report::kClockDriftMax && drift >= -report::kClockDriftMax) return;
+  result.reasons.push_back(
+      absl::StrFormat("the machine's wall clock moved by %.0f ms, and with it the spans of the arm's own worker (limit "
+                      "%.0f ms)",
+                      ToMillis(drift), ToMillis(report::kClockDriftMax)));
+}
+
 }  // namespace
 
 void TakeBooks(Experiment& experiment, Outcome& outcome) {
@@ -122,6 +131,7 @@ ArmOutcome Judge(const Outcome& outcome, size_t arm) {
         "exactly-once was asked for, but the streams did not say so: this is no exactly-once result");
   }
   JudgeInstrument(outcome, result);
+  if (!outcome.options.arms[arm].worker.empty()) JudgeClock(outcome.health.clock_drift, result);
   result.valid = result.reasons.empty();
   return result;
 }

@@ -22,6 +22,7 @@ struct Health {
   uint64_t events_overflowed = 0;  // of the recording ring
   Duration loop_stall_max{0};      // longest cycle of strands, pollers, timer
   std::string loop_stalled;        // which loop that was
+  Duration clock_drift{0};         // what the wall clock moved against the steady one
 };
 
 // A run that has ended, live or simulated.

@@ -9,6 +9,7 @@
 
 #include "base/system_clock.h"
 #include "base/text.h"
+#include "lab/schedule.h"
 #include "live/load.h"
 #include "live/pace.h"
 #include "live/process_books.h"
@@ -273,7 +274,7 @@ void ProcessRun::Measure() {
   timer_.ForgetLongest();
   if (server_) server_->ForgetLongest();
   const lab::Options& lab = options_.lab;
-  result_.outcome.first = SteadyNow() + kBeforeFirstSlot;
+  result_.outcome.first = lab::FirstSlotFrom(SteadyNow() + kBeforeFirstSlot);
   load_->Start(result_.outcome.first);
   Duration offset{0};
   for (const lab::Group& group : lab.groups) offset = std::max(offset, group.offset);
@@ -398,7 +399,7 @@ absl::StatusOr<Result> ProcessRun::Run(const TakeSpans& message_spans) {
     for (lab::Outcome::Arm& arm : result_.outcome.arms) arm.counts.failure = group_.failure();
   }
   result_.outcome.health.events_overflowed = result_.broker_events->overflowed() + spans_->dropped();
-  result_.clock_drift = WallNow() - result_.anchor.ToWall(SteadyNow());
+  result_.clock_drift = result_.outcome.health.clock_drift = WallNow() - result_.anchor.ToWall(SteadyNow());
   return std::move(result_);
 }
 

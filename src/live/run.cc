@@ -7,6 +7,7 @@
 #include "base/system_clock.h"
 #include "base/text.h"
 #include "lab/experiment.h"
+#include "lab/schedule.h"
 #include "live/driver.h"
 #include "live/pace.h"
 #include "live/resources.h"
@@ -196,7 +197,7 @@ void Session::Report() {
 void Session::Measure() {
   ForgetSetUp();
   driver_->Run([&](Instant now, lab::Commands&) {
-    result_.outcome.first = now + kBeforeFirstSlot;
+    result_.outcome.first = lab::FirstSlotFrom(now + kBeforeFirstSlot);
     result_.outcome.end = result_.outcome.first;
     lab_->Begin(result_.outcome.first);
   });

@@ -8,6 +8,7 @@
 
 #include "base/check.h"
 #include "base/text.h"
+#include "lab/schedule.h"
 #include "pubsub/api.h"
 #include "sim/queue.h"
 #include "trace/collector.h"
@@ -186,7 +187,7 @@ absl::StatusOr<Result> World::Run() {
   while (!lab_->Ready() && Step()) {
   }
   if (!lab_->Ready()) return absl::InternalError("the simulated streams never answered");
-  const Instant first = now_ + kSettleIn;
+  const Instant first = lab::FirstSlotFrom(now_ + kSettleIn);
   if (options_.planted_freeze_until > Duration{0}) {
     frozen_from_ = first + options_.planted_freeze_from;
     frozen_until_ = first + options_.planted_freeze_until;

@@ -112,6 +112,9 @@ TEST_F(CliTest, WrongWordsNameFlagValueAndLimit) {
   ExpectFailure({"bogus"}, 3, "unknown command 'bogus'; there are run, simulate,");
   ExpectFailure({"run", "--arm", "std"}, 3, "--arm std: every group has this arm anyway");
   ExpectFailure({"run", "--arm", "eos-java", "--arm", "eos-java"}, 3, "the name 'eos-java' was given before");
+  ExpectFailure(
+      {"run", "--only", "std,replay.java"}, 3,
+      "--only replay.java: no arm has this name; they are std, eos, replay.std, replay.eos, replay.eos-overlap");
   ExpectFailure({"run", "--rate", "0"}, 3, "--rate 0: is outside [0.001, 100000]");
   ExpectFailure({"run", "--arrival", "bursts"}, 3, "--arrival bursts: is none of constant, poisson, ramp:FROM-TO");
   ExpectFailure({"run", "--arrival", "ramp:5"}, 3, "--arrival ramp:5: is not ramp:FROM-TO");

@@ -184,6 +184,20 @@ TEST_F(ReportCliTest, ASweepCanBeLive) {
   EXPECT_THAT(other.output, HasSubstr("another plan (simulated or live"));
 }
 
+// What the chosen arms say is what they say among all, and a group without arms is gone.
+TEST_F(ReportCliTest, OnlySomeArms) {
+  const Ended all = Hopgap({"simulate", "--csv", "--no-out"});
+  const Ended some = Hopgap({"simulate", "--csv", "--no-out", "--only", "replay.eos,replay.std"});
+  EXPECT_EQ(some.code, 0);
+  std::istringstream lines(some.output);
+  size_t rows = 0;
+  for (std::string line; std::getline(lines, line); ++rows) {
+    EXPECT_THAT(all.output, HasSubstr(line + "\n"));
+    EXPECT_TRUE(rows == 0 || line.starts_with("replay.eos,") || line.starts_with("replay.std,")) << line;
+  }
+  EXPECT_EQ(rows, 1u + 2 * 9);
+}
+
 TEST_F(ReportCliTest, ResultsCanBePasted) {
   const Ended csv = Hopgap({"simulate", "--csv", "--no-out"});
   EXPECT_THAT(csv.output, StartsWith("arm,measure,n,unfinished,mean_ms,p50_ms,p50_low_ms,p50_high_ms,"));

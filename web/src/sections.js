@@ -344,6 +344,7 @@ export function quality(run) {
     ["slots sent more than the limit late", `${axis(limits.late_from_ms)}, in more than ${percent(limits.late_share_max)} of them`],
     ["lost messages, duplicates", "any"], ["overflow of the recording ring", "any"],
     ["longest stall of hopgap's own loops", `${axis(limits.loop_stall_ms_max)}; here ${length(summary.loop_stall_ms_max)}`],
+    ["wall clock moved, where another worker wrote the spans", `${axis(limits.clock_drift_ms_max)}; here ${length(summary.clock_drift_ms)}`],
     ["exactly-once not confirmed by the stream", "any exactly-once arm"],
   ];
   return section("quality", "Data quality", "What would make these figures worth less, and whether it happened.",
