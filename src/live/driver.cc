@@ -59,6 +59,8 @@ class Driver::Endpoint final : public remote::Handler {
     });
   }
 
+  absl::Status WaitReady(Duration timeout) { return connection_->WaitReady(timeout); }
+
   void OnCallDone(uint64_t call, Instant, const absl::Status& status, const std::string& details,
                   pubsub::Bytes response) override {
     driver_.Post([this, call, status, details, response = std::move(response)](Instant now, lab::Commands& out) {
@@ -109,6 +111,13 @@ void Driver::Adopt(lab::Logic& logic) {
   for (uint32_t id = 0; id < logic_->EndpointCount(); ++id) {
     endpoints_.push_back(std::make_unique<Endpoint>(*this, id, remote_.Connect(options_.target)));
   }
+}
+
+absl::Status Driver::ConnectAll(Duration timeout) {
+  for (const auto& endpoint : endpoints_) {
+    if (absl::Status status = endpoint->WaitReady(timeout); !status.ok()) return status;
+  }
+  return absl::OkStatus();
 }
 
 void Driver::NoteEnd(Instant now, const absl::Status& status) {

@@ -34,6 +34,9 @@ class Driver final : public lab::LedgerClock {
 
   // Before anything else, on the calling thread.
   void Adopt(lab::Logic& logic);
+  // Waits until each endpoint has its connection: what is asked of one that has
+  // none yet leaves in any order once it has. The same thread.
+  absl::Status ConnectAll(Duration timeout);
   // Afterwards nothing touches the logic any more: answers that still come are
   // dropped. Requires: not called on the strand.
   void Release();

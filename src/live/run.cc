@@ -118,6 +118,10 @@ absl::Status Session::Prepare() {
 }
 
 absl::Status Session::OpenStreams() {
+  // A broker deals messages to streams in the order of their opening: the lab's, as in the simulation.
+  if (!target_.service()) {
+    if (absl::Status status = driver_->ConnectAll(kStreamsOpen); !status.ok()) return status;
+  }
   driver_->Run([this](Instant now, lab::Commands& out) { lab_->Start(now, out); });
   const Instant give_up = SteadyNow() + (target_.service() ? kServiceStreamsOpen : kStreamsOpen);
   while (!driver_->ready()) {
