@@ -118,7 +118,7 @@ void CheckpointedSubscription::OnStates(Subscription& subscription, const Delive
   winners.erase(winners.lower_bound(record.from), winners.lower_bound(record.to));
   for (const DeliveryStates::Item& item : record.items) {
     if (Delivery* delivery = subscription.Find(item.sequence)) {
-      delivery->generation = delivery->journaled = item.generation;
+      delivery->generation = delivery->journaled = std::max(item.generation, item.nacked);
       delivery->nacked = item.nacked;
       if (item.failures == 0) continue;
       subscription.ReplayFailures({item.sequence, item.failures});

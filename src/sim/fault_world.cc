@@ -20,10 +20,10 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// After the faults: the longest hold, then leases that were asked for in it,
-// and retries of clients that wait up to a minute.
-constexpr Duration kDrain = 900s;
-constexpr uint64_t kStepsMax = 2'000'000;  // far above what any plan needs: something spins
+// After the faults: a hold, then a lease that was asked for in it, then a
+// backoff, of up to 600 s each, and retries of clients that wait up to a minute.
+constexpr Duration kDrain = 1900s;
+constexpr uint64_t kStepsMax = 20'000'000;  // far above what any plan needs: something spins
 constexpr Duration kCalmDelay = 100us;
 
 enum WorldActor : uint64_t { kNetActor = 50, kProcessActor, kChaosActor };
