@@ -420,7 +420,7 @@ void Broker::Impl::Nack(Instant now, Subscription& subscription, LeaseRequest& r
   for (const LeaseRequest::Item& item : request.items) {
     if (!Live(item) || subscription.Find(item.id->sequence)->state != Delivery::State::kLeased) continue;
     subscription.EndLease(item.id->sequence);
-    if (request.exactly_once) subscription.NoteNack(*subscription.Find(item.id->sequence), item.id->generation);
+    if (request.exactly_once) subscription.Find(item.id->sequence)->NoteNack(item.id->generation);
     record.deliveries.push_back({item.id->sequence, item.id->generation});
   }
   // Only now: the return of one would take those of its key along as if nobody had nacked them.

@@ -346,21 +346,40 @@ TEST_F(RulesTest, ANackInAHoldCountsIfOnlyTheDeliveryBeforeItHadFailed) {
   }
 }
 
+// Exactly-once on `sub`, on or off.
+absl::Status Turn(World& in, bool exactly_once) {
+  pubsub::Subscription body;
+  body.name = World::Sub("sub");
+  body.enable_exactly_once_delivery = exactly_once;
+  return in.Do(pubsub::Method::kUpdateSubscription,
+               pubsub::UpdateSubscriptionRequest{body, {"enable_exactly_once_delivery"}});
+}
+
+// One that nobody had between the crash and the switch.
+TEST_F(RulesTest, ANackBeforeACrashIsNotOneOfTheFirstExactlyOnceDeliveryAfterIt) {
+  ASSERT_TRUE(world.CreateSubscription("sub", "top", true).ok());
+  world.Publish("top", {"m"});
+  const std::vector<std::string> nacked = AckIdsOf(world.Pull("sub"));
+  EXPECT_TRUE(world.Modify("sub", nacked, 0).ok());
+  ASSERT_TRUE(Turn(world, false).ok());
+  const auto again = AfterCrash(world, world.records, world.records.size());
+  ASSERT_TRUE(Turn(*again, true).ok());
+  const std::vector<std::string> sent = AckIdsOf(again->Pull("sub"));
+  ASSERT_THAT(sent, SizeIs(1));
+  EXPECT_NE(sent, nacked);
+  const auto held = AfterCrash(*again, again->records, again->records.size());
+  EXPECT_THAT(held->Pull("sub"), IsEmpty()) << "it is held for who has it";
+  EXPECT_TRUE(held->Ack("sub", sent).ok());
+}
+
 TEST_F(RulesTest, ANackUnderExactlyOnceIsNotOneOfTheStandardDeliveryAfterACrash) {
-  const auto turn = [](World& in, bool exactly_once) {
-    pubsub::Subscription body;
-    body.name = World::Sub("sub");
-    body.enable_exactly_once_delivery = exactly_once;
-    return in.Do(pubsub::Method::kUpdateSubscription,
-                 pubsub::UpdateSubscriptionRequest{body, {"enable_exactly_once_delivery"}});
-  };
   ASSERT_TRUE(world.CreateSubscription("sub", "top", true).ok());
   world.Publish("top", {"m"});
   EXPECT_TRUE(world.Modify("sub", AckIdsOf(world.Pull("sub")), 0).ok());
-  ASSERT_TRUE(turn(world, false).ok());
+  ASSERT_TRUE(Turn(world, false).ok());
   const auto standard = AfterCrash(world, world.records, world.records.size());
   EXPECT_THAT(standard->Pull("sub"), SizeIs(1));
-  ASSERT_TRUE(turn(*standard, true).ok());
+  ASSERT_TRUE(Turn(*standard, true).ok());
   const auto held = AfterCrash(*standard, standard->records, standard->records.size());
   EXPECT_THAT(held->Pull("sub"), IsEmpty()) << "it is held for who has it";
   held->Advance(60s);

@@ -42,6 +42,11 @@ struct Delivery {
 
   // Of what was sent: the journal never names a first delivery.
   Generation NewestJournaled() const { return std::max(Generation{1}, journaled); }
+  // The journal has, or gets, a record of this nack.
+  void NoteNack(Generation which) {
+    nacked = which;
+    journaled = std::max(journaled, which);
+  }
 };
 
 // How a lease ended without an ack.

@@ -367,14 +367,9 @@ void Subscription::ReplayGeneration(const AckedDelivery& next) {
 void Subscription::ReplayNack(const AckedDelivery& nack) {
   Delivery* delivery = Find(nack.sequence);
   if (delivery == nullptr) return;
-  NoteNack(*delivery, nack.generation);
+  delivery->NoteNack(nack.generation);
   // Its number is not given again: who had it then would be taken for the one who nacked it.
   delivery->generation = std::max(delivery->generation, nack.generation);
-}
-
-void Subscription::NoteNack(Delivery& delivery, Generation generation) {
-  delivery.nacked = generation;
-  delivery.journaled = std::max(delivery.journaled, generation);
 }
 
 void Subscription::SetValue(pubsub::Subscription updated) {

@@ -58,8 +58,6 @@ class Subscription : public SubscriptionState {
   void Finish(Sequence sequence, Generation generation, End end, std::vector<AckedDelivery>& finished);
   // Something was heard of the newest delivery: opens its stream's gate.
   void NoteReceipt(Delivery& delivery);
-  // The journal has, or gets, a record of the nack of this delivery.
-  static void NoteNack(Delivery& delivery, Generation generation);
 
   // The journal's part. Messages whose next generation has to be committed
   // before they can be sent, at most `count`; they then wait for OnGenerations().

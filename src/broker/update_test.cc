@@ -50,23 +50,6 @@ class UpdateTest : public ::testing::Test {
   std::unique_ptr<World> world = std::make_unique<World>();
 };
 
-// The same of one that nobody had between the crash and the switch.
-TEST_F(UpdateTest, ANackBeforeACrashIsNotOneOfTheFirstExactlyOnceDeliveryAfterIt) {
-  ASSERT_TRUE(world->CreateSubscription("sub", "top", true).ok());
-  world->Publish("top", {"m"});
-  const std::vector<std::string> before = AckIdsOf(world->Pull("sub"));
-  EXPECT_TRUE(world->Modify("sub", before, 0).ok());
-  ASSERT_TRUE(Switch(false).ok());
-  CrashAfter(std::vector<pubsub::Bytes>(world->records), world->records.size());
-  ASSERT_TRUE(Switch(true).ok());
-  const std::vector<std::string> after = AckIdsOf(world->Pull("sub"));
-  ASSERT_THAT(after, SizeIs(1));
-  EXPECT_NE(after, before);
-  CrashAfter(std::vector<pubsub::Bytes>(world->records), world->records.size());
-  EXPECT_THAT(world->Pull("sub"), IsEmpty()) << "it is held for who has it";
-  EXPECT_TRUE(world->Ack("sub", after).ok());
-}
-
 TEST_F(UpdateTest, C21_OnlyWhatTheMaskNamesChanges) {
   pubsub::Subscription made;
   made.filter = "attributes:f";
