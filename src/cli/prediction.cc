@@ -131,7 +131,7 @@ Duration SimulatedOneWay() { return sim::Options{}.one_way; }
 
 lab::Options LabOf(const VirtualChain& chain) {
   lab::Options lab;
-  lab.groups = {{.name = "replay", .project = kReplayProject}};
+  lab.groups = {{.name = "replay", .project = kReplayProject, .offset = chain.offset}};
   lab.arms = {chain.arm};
   lab.arms[0].group = 0;
   lab.hops = chain.hops;
@@ -216,6 +216,7 @@ absl::StatusOr<Plan> PlanOf(const report::Run& run, const std::string& group, st
     spec.name = arm.name;
     Planned planned = run.spans_only ? PlanFromPaths(arm, streams) : PlanFromConfiguration(run.configuration, streams);
     planned.chain.arm = std::move(spec);
+    if (!run.spans_only) planned.chain.offset = OffsetOf(arm.group, planned.chain.millihertz);
     plan.assumed.insert(plan.assumed.end(), planned.assumed.begin(), planned.assumed.end());
     plan.chains.push_back(std::move(planned.chain));
     plan.arms.push_back(&arm);

@@ -30,6 +30,7 @@ struct VirtualChain {
   uint32_t streams = 4;
   int64_t max_outstanding_messages = 1000;
   lab::PublishMode publish = lab::PublishMode::kAwait;
+  Duration offset{0};  // of its slots, as of the group that it was a part of
   bool gated = false;
   uint64_t seed = 0;
   std::optional<Duration> one_way = {};  // of the modelled network; unset: SimulatedOneWay()

@@ -29,12 +29,12 @@ struct GroupPlan {
 };
 
 std::vector<GroupPlan> PlansOf(const RunOptions& options) {
-  const Duration half_slot = lab::Schedule(options.millihertz, 2).period() / 2;
   const bool service = options.remote && options.remote->service();
   std::vector<GroupPlan> groups = {
       {"here", service ? options.remote->project : kHereProject, "", Duration{0}, {"std", "eos"}}};
   if (options.profile != "none") {
-    groups.push_back({"replay", kReplayProject, "replay.", half_slot, {"std", "eos", "eos-overlap"}});
+    groups.push_back(
+        {"replay", kReplayProject, "replay.", OffsetOf("replay", options.millihertz), {"std", "eos", "eos-overlap"}});
   }
   return groups;
 }
@@ -183,6 +183,10 @@ EventEstimate EstimateEvents(const lab::Options& options) {
   const uint64_t asked = options.slots * stores * static_cast<uint64_t>(options.hops) * kEventsPerStore;
   return {hops * (kClientEventsPerHop + extensions * kClientEventsPerExtension) + asked + kHeadroom,
           hops * (kBrokerEventsPerHop + extensions * kBrokerEventsPerExtension) + kHeadroom};
+}
+
+Duration OffsetOf(const std::string& group, uint64_t millihertz) {
+  return group == "replay" ? lab::Schedule(millihertz, 2).period() / 2 : Duration{0};
 }
 
 absl::StatusOr<Setup> MakeSetup(const RunOptions& options) {

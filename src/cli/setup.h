@@ -2,9 +2,11 @@
 
 #include <absl/status/statusor.h>
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
+#include "base/time.h"
 #include "broker/broker.h"
 #include "cli/options.h"
 #include "lab/options.h"
@@ -25,6 +27,9 @@ struct Setup {
 
 // NotFound or InvalidArgument for a profile or an arm, in words.
 absl::StatusOr<Setup> MakeSetup(const RunOptions& options);
+
+// Of a group's slots: the replay's lie half a slot after those of "here".
+Duration OffsetOf(const std::string& group, uint64_t millihertz);
 
 // "none" gives an empty profile; a built-in name or a file anything else.
 absl::StatusOr<broker::Profile> LoadProfile(const std::string& name);
