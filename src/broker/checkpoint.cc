@@ -105,7 +105,8 @@ CheckpointWriter::Records CheckpointWriter::Next() {
 // Begin() stands in records of its own.
 bool CheckpointWriter::NextBodies(Records& out) {
   if (cursor_.index == topics_.size()) return false;
-  const auto [id, end] = topics_[cursor_.index];
+  const Incarnation id = topics_[cursor_.index].first;
+  const Sequence end = topics_[cursor_.index].second;
   BodiesStored stored{.topic = id, .items = {}};
   BodiesCopied copied{.topic = id, .items = {}};
   size_t copied_bytes = 0;

@@ -253,10 +253,10 @@ class OtlpReader {
 
   absl::Status ReadAttributes(const element& value, trace::Attributes& out) {
     return Each(value, "attributes", [&](const element& one) {
-      auto& [name, content] = out.emplace_back();
+      auto& attribute = out.emplace_back();
       return Members(one, "attributes", [&](std::string_view key, const element& member) {
-        if (key == "key") return ReadText("attributes.key", member, name);
-        return key == "value" ? ReadAnyValue(member, content) : absl::OkStatus();
+        if (key == "key") return ReadText("attributes.key", member, attribute.first);
+        return key == "value" ? ReadAnyValue(member, attribute.second) : absl::OkStatus();
       });
     });
   }
