@@ -15,6 +15,7 @@
 #include "cli/loaded_run.h"
 #include "cli/options.h"
 #include "client/model.h"
+#include "report/layout.h"
 #include "stats/interval.h"
 
 namespace hopgap::cli {
@@ -77,7 +78,7 @@ struct Answer {
 };
 
 std::string Cell(const report::ArmRun& arm, Duration work, stats::Probability p) {
-  if (arm.saturated_at) return absl::StrFormat("saturated at %.3g/s", *arm.saturated_at);
+  if (arm.saturated_at) return absl::StrCat("saturated at ", report::PerSecond(*arm.saturated_at), "/s");
   return ShownMs(UntilHandled(arm, work, p));
 }
 
@@ -91,7 +92,8 @@ std::string SentenceOf(const VirtualChain& chain, const report::ArmRun& arm, con
     return absl::StrFormat("Yes, enough: %s: until handled p50 %s ms (as it is: %s), p95 %s ms, work taken off.",
                            setting, answer.changed, answer.today, answer.p95);
   }
-  std::string sentence = absl::StrFormat("No, not enough: %s: saturated at %.3g/s.", setting, *arm.saturated_at);
+  std::string sentence =
+      absl::StrFormat("No, not enough: %s: saturated at %s/s.", setting, report::PerSecond(*arm.saturated_at));
   if (formula.capacity) {
     sentence += absl::StrFormat(
         " A client that waits for its receipt modack needs at least %d, more for a short queue (by hand: rate x %.3g "

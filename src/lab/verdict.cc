@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/text.h"
+#include "report/layout.h"
 #include "report/limits.h"
 
 namespace hopgap::lab {
@@ -41,9 +42,8 @@ void JudgeUnfinished(const Outcome& outcome, size_t arm, ArmOutcome& result) {
   }
   const double seconds = static_cast<double>(kProgressWindow.count()) / 1e9;
   result.saturated_at = static_cast<double>(progress.finished_lately) / seconds;
-  result.reasons.push_back(
-      absl::StrFormat("saturated at %.3g/s: %d of %d messages were unfinished when the drain ended",
-                      *result.saturated_at, result.unfinished, result.sent));
+  result.reasons.push_back(absl::StrFormat("saturated at %s/s: %d of %d messages were unfinished when the drain ended",
+                                           report::PerSecond(*result.saturated_at), result.unfinished, result.sent));
 }
 
 void JudgeInstrument(const Outcome& outcome, ArmOutcome& result) {

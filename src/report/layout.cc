@@ -115,6 +115,12 @@ std::string Millis(double nanoseconds) {
   return Fixed(ms, decimals);
 }
 
+std::string PerSecond(double rate) {
+  char buffer[64];
+  std::snprintf(buffer, sizeof(buffer), rate < 999.5 ? "%.3g" : "%.0f", rate);
+  return buffer;
+}
+
 std::string SignedMillis(double nanoseconds) {
   const std::string text = Millis(nanoseconds);
   const bool plus = nanoseconds > 0 && text.find_first_not_of("0.") != std::string::npos;

@@ -32,6 +32,8 @@ std::string SignedMillis(double nanoseconds);  // with its sign: "+1480"
 // With its unit: "33.1 ms"; from 10 s on "12.3 s".
 std::string Length(double nanoseconds);
 inline std::string Length(Duration d) { return Length(static_cast<double>(d.count())); }
+// What was served in a second, with about three digits and no exponent: "0.65", "39.9", "4930".
+std::string PerSecond(double rate);
 // "31 messages", "1 message".
 std::string Counted(uint64_t n, std::string_view noun);
 

@@ -23,6 +23,15 @@ TEST(LayoutTest, MillisKeepsAboutThreeDigits) {
   EXPECT_EQ(SignedMillis(0), "0");
 }
 
+TEST(LayoutTest, PerSecondHasNoExponent) {
+  EXPECT_EQ(PerSecond(0), "0");
+  EXPECT_EQ(PerSecond(0.65), "0.65");
+  EXPECT_EQ(PerSecond(39.94), "39.9");
+  EXPECT_EQ(PerSecond(999.4), "999");
+  EXPECT_EQ(PerSecond(999.5), "1000");
+  EXPECT_EQ(PerSecond(19300.4), "19300");
+}
+
 TEST(LayoutTest, LengthTurnsToSecondsAtTen) {
   EXPECT_EQ(Length(9'999e6), "9999 ms");
   EXPECT_EQ(Length(10e9), "10.0 s");

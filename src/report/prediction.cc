@@ -122,8 +122,8 @@ std::string RenderPrediction(std::span<const PredictedArm> arms, const std::stri
              PadLeft(stage.formula ? Millis(static_cast<double>(stage.formula->count())) : "none", 9) + "\n";
     }
     if (arm.saturated_at) {
-      out += absl::StrFormat("          the simulation is saturated at %.3g/s: its latencies say how long it ran\n",
-                             *arm.saturated_at);
+      out += absl::StrFormat("          the simulation is saturated at %s/s: its latencies say how long it ran\n",
+                             PerSecond(*arm.saturated_at));
     }
     if (!arm.note.empty()) out += Wrap(arm.note, 80, "          ", "          ");
     out += "\n";

@@ -23,7 +23,7 @@ std::string ModackText(const SweepCell& cell) {
   return cell.modack ? absl::StrFormat("%g", ToMillis(*cell.modack)) : std::string("-");
 }
 
-std::string SaturatedText(double rate) { return absl::StrFormat("saturated at %.3g/s", rate); }
+std::string SaturatedText(double rate) { return StrCat("saturated at ", PerSecond(rate), "/s"); }
 
 std::string MedianText(const SweepCell& cell) {
   if (!cell.invalid.empty()) return "invalid run";
@@ -54,7 +54,7 @@ const SweepCell* StandardOf(std::span<const SweepCell> cells, const SweepCell& c
 
 // What it adds a hop, in ms, or what it served instead.
 std::string ExtraText(const SweepPlan& plan, std::span<const SweepCell> cells, const SweepCell& cell) {
-  if (cell.saturated_at) return absl::StrFormat("sat %.3g/s", *cell.saturated_at);
+  if (cell.saturated_at) return StrCat("sat ", PerSecond(*cell.saturated_at), "/s");
   if (!cell.invalid.empty()) return "invalid";
   const std::optional<SweepExtra> extra = ExtraPerHop(plan, cells, cell);
   return extra ? SignedMillis(extra->value) : std::string("no std");
@@ -209,9 +209,9 @@ std::string RenderSweep(const SweepPlan& plan, std::span<const SweepCell> cells,
   for (const SweepCell& cell : cells) {
     out += Heading(cells, cell);
     out += PadLeft(RateText(cell.rate_per_second), 7) + PadLeft(std::to_string(cell.streams), 4) + " " +
-           PadRight(cell.arm, 12) + PadRight(cell.client, 8) + PadRight(cell.policy, 6) + PadLeft(ModackText(cell), 7) +
-           PadLeft(std::to_string(cell.messages), 7) + " " + PadRight(MedianText(cell), 20) +
-           PadLeft(TailText(cell), 7);
+           PadRight(cell.arm, 12) + PadRight(cell.client, 7) + " " + PadRight(cell.policy, 6) +
+           PadLeft(ModackText(cell), 7) + PadLeft(std::to_string(cell.messages), 7) + " " +
+           PadRight(MedianText(cell), 20) + PadLeft(TailText(cell), 7);
     while (out.back() == ' ') out.pop_back();
     out += "\n";
   }
