@@ -36,26 +36,30 @@ bool IsServerField(const WireField& field) {
 
 // A part left out of an entry has its default, and of a part given twice the
 // last counts, as everywhere in protobuf.
-absl::Status ReadEntry(std::string_view entry, Entry& out) {
+bool ReadParts(std::string_view entry, Entry& out) {
   WireReader reader(entry);
   while (reader.Next()) {
     const WireField& field = reader.field();
     if (field.Is(kKey, WireType::kBytes)) out.first = field.bytes;
     if (field.Is(kValue, WireType::kBytes)) out.second = field.bytes;
   }
-  if (!reader.ok()) return Malformed("attributes");
+  return reader.ok();
+}
+
+absl::Status ReadEntry(std::string_view entry, Entry& out) {
+  if (!ReadParts(entry, out)) return Malformed("attributes");
   if (!IsUtf8(out.first) || !IsUtf8(out.second)) return Malformed("attributes are not valid UTF-8");
   return absl::OkStatus();
 }
 
-// Visits the attributes of a message that was scanned before.
+// Visits the attributes of a message that was scanned before, so that they are known to be UTF-8.
 template <typename Visitor>
 void VisitAttributes(std::string_view wire, Visitor visit) {
   WireReader reader(wire);
   while (reader.Next()) {
     if (!reader.field().Is(kAttributes, WireType::kBytes)) continue;
     Entry attribute;
-    if (ReadEntry(reader.field().bytes, attribute).ok()) visit(attribute);
+    if (ReadParts(reader.field().bytes, attribute)) visit(attribute);
   }
 }
 

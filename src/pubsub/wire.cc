@@ -1,19 +1,25 @@
 #include "pubsub/wire.h"
 
+#include <array>
 #include <cstring>
 
 namespace hopgap::pubsub {
 namespace {
 
 constexpr uint64_t kFieldNumberMax = (uint64_t{1} << 29) - 1;
-constexpr int kVarintBytesMax = 10;
+constexpr size_t kVarintBytesMax = 10;
 
 constexpr size_t kShortVarintBytesMax = 5;
 
 // A tag or a length. The official C++ and Python readers refuse one of more
 // than five bytes, even if its value is small; taking it here would make a
-// message that fails its subscribers for ever.
-bool TakeShortVarint(std::string_view& text, uint64_t& value) {
+// message that fails its subscribers for ever. Nearly all are one byte.
+inline bool TakeShortVarint(std::string_view& text, uint64_t& value) {
+  if (!text.empty() && static_cast<unsigned char>(text.front()) < 0x80) {
+    value = static_cast<unsigned char>(text.front());
+    text.remove_prefix(1);
+    return true;
+  }
   const size_t before = text.size();
   return TakeVarint(text, value) && before - text.size() <= kShortVarintBytesMax;
 }
@@ -35,6 +41,13 @@ size_t SequenceLength(std::string_view text) {
   }
   if (lead > 0xF4 || (lead == 0xF0 && second < 0x90) || (lead == 0xF4 && second > 0x8F)) return 0;
   return continues(1) && continues(2) && continues(3) ? 4 : 0;
+}
+
+// Writes a varint and returns what is behind it. Requires: room for kVarintBytesMax.
+char* PutVarint(char* out, uint64_t value) {
+  for (; value >= 0x80; value >>= 7) *out++ = static_cast<char>((value & 0x7Fu) | 0x80u);
+  *out++ = static_cast<char>(value);
+  return out;
 }
 
 }  // namespace
@@ -79,19 +92,20 @@ size_t VarintSize(uint64_t value) {
 }
 
 void WireWriter::AppendVarint(std::string& out, uint64_t value) {
-  for (; value >= 0x80; value >>= 7) out.push_back(static_cast<char>((value & 0x7Fu) | 0x80u));
-  out.push_back(static_cast<char>(value));
+  std::array<char, kVarintBytesMax> bytes;
+  out.append(bytes.data(), static_cast<size_t>(PutVarint(bytes.data(), value) - bytes.data()));
 }
 
-void WireWriter::Varint(uint32_t field, uint64_t value) {
-  AppendVarint(out_, uint64_t{field} << 3 | static_cast<uint64_t>(WireType::kVarint));
-  AppendVarint(out_, value);
+// A tag and what follows it go into the string at once: growing it is what takes time here.
+void WireWriter::TagAndVarint(uint32_t field, WireType type, uint64_t value) {
+  std::array<char, size_t{2} * kVarintBytesMax> bytes;
+  const char* end = PutVarint(PutVarint(bytes.data(), uint64_t{field} << 3 | static_cast<uint64_t>(type)), value);
+  out_.append(bytes.data(), static_cast<size_t>(end - bytes.data()));
 }
 
-void WireWriter::Header(uint32_t field, size_t size) {
-  AppendVarint(out_, uint64_t{field} << 3 | static_cast<uint64_t>(WireType::kBytes));
-  AppendVarint(out_, size);
-}
+void WireWriter::Varint(uint32_t field, uint64_t value) { TagAndVarint(field, WireType::kVarint, value); }
+
+void WireWriter::Header(uint32_t field, size_t size) { TagAndVarint(field, WireType::kBytes, size); }
 
 void WireWriter::Text(uint32_t field, std::string_view value) {
   Header(field, value.size());

@@ -24,6 +24,8 @@ class WireWriter {
   static void AppendVarint(std::string& out, uint64_t value);
 
  private:
+  void TagAndVarint(uint32_t field, WireType type, uint64_t value);
+
   std::string& out_;
 };
 
