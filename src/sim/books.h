@@ -61,7 +61,7 @@ struct InboxEntry {
   std::string winner;                // ... of this id
   std::optional<uint32_t> acked_in;  // standard: epoch of an ack that certainly counted
   int32_t attempt = 0;               // as the newest delivery said
-  int32_t more_attempts = 0;         // that nacks since then, by ids from before a switch, may have made
+  int32_t more_attempts = 0;         // that may count beside: nacks by ids from before a switch, or before a seek
   uint32_t letters = 0;              // seen of it on the dead-letter topic
   bool passed = false;               // a seek certainly finished with it, and none may have brought it back
   bool unclear = false;              // a seek may have finished with it, or brought it back

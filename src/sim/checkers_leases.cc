@@ -231,8 +231,10 @@ void Checkers::Deliver(Instant now, SubscriptionBook& subscription, const pubsub
                               .lease_max = now + lease_max};
   entry.ack_maybe = false;
   if (subscription.seeks_pending == 0) entry.unclear = false;
+  // Where a seek that is not answered made them start again, a crash may bring back those before it.
+  const int32_t before = entry.attempt + entry.more_attempts - received.delivery_attempt;
+  entry.more_attempts = subscription.seeks_pending > 0 ? std::max(0, before) : 0;
   entry.attempt = received.delivery_attempt;
-  entry.more_attempts = 0;
   if (received.message.Attribute(pubsub::kTraceparentAttribute)) {
     const auto event = written_.find(trace::DeliveryKey(received.ack_id));
     if (event == written_.end())
