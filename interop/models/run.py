@@ -26,11 +26,14 @@ OUT = machine.BUILD / "interop" / "models"
 PAGE = machine.ROOT / "docs" / "clients.md"
 BEGIN, END = "<!-- models-table: written by ./dev model-check -->", "<!-- models-end -->"
 HOPS, WORK = 2, "50ms"
+# Ten threads a subscriber handle 200/s of 50 ms: a queue that only grows, in the library and in the model.
+WORK_OF = {("python", 200): "20ms"}
 KINDS = ("std", "eos")
 STAGES = ("client_publish", "publish_rpc", "delivery_gap", "dispatch_gap", "work", "ack")
 PUBLISHED = ("client_publish", "publish_rpc")
 # Messages a second: how many of them, over so many streams. A client that stops and waits carries streams / 60 ms.
 LOADS = {1: (60, 4), 20: (800, 4), 200: (2000, 24)}
+APART_FROM = 200  # messages a second: from here on one kind at a time has the machine
 LONGER = {"java": 2}  # a JVM's first messages take seconds; p95 is not to be theirs
 LIMITS = {"p50": (0.10, 2.0), "p95": (0.20, 10.0)}  # of the model's value, or ms: the greater counts
 RUN_LIMIT_S = 300
@@ -52,21 +55,22 @@ def compare(model, library, quantile):
     return "outside" if apart > allowed else "not resolved"
 
 
-def run(hopgap, language, rate, added):
-    """The document of one run: arms std and eos with our model, std-library and eos-library with the library."""
+def run(hopgap, language, rate, kinds, added):
+    """The document of one run: for each kind an arm with our model, and one with the library (std and std-library)."""
     messages, streams = LOADS[rate]
     messages *= LONGER.get(language, 1)
-    scratch = OUT / f"{language}-{rate}{'' if added else '-nothing-added'}"
+    scratch = OUT / f"{language}-{rate}-{'-'.join(kinds)}{'' if added else '-nothing-added'}"
     shutil.rmtree(scratch, ignore_errors=True)
     scratch.mkdir(parents=True)
     profile = ["--profile", HERE / "profile.json"] if added else []
     broker = machine.Broker(hopgap, scratch / "broker.log", *profile)
     worker = " ".join(machine.command(language, "worker"))
     command = [hopgap, "run", "--processes", "--target", broker.address, "--quiet", "--json", "--no-out"]
-    command += ["--hops", HOPS, "--work", WORK, "--rate", rate, "--messages", messages, "--streams", streams]
+    command += ["--hops", HOPS, "--work", WORK_OF.get((language, rate), WORK), "--rate", rate, "--messages", messages, "--streams", streams]
     command += ["--client", language]
     for kind in KINDS:
         command += ["--arm", f"{kind}-library:{kind},worker={worker}"]
+    command += ["--only", ",".join(f"{kind},{kind}-library" for kind in kinds)]
     try:
         with open(scratch / "run.log", "wb") as errors:
             made = subprocess.run(
@@ -107,10 +111,10 @@ def stage_of(arm, stage):
     return of[stage]
 
 
-def judge(language, rate, document, reasons):
+def judge(language, rate, kinds, document, reasons):
     """A row of the table per kind, and what nothing explains."""
     rows, wrong, noted = [], [], set()
-    for kind in KINDS:
+    for kind in kinds:
         model, library = pair(document, kind)
         cells = []
         for arm in (model, library):
@@ -179,17 +183,19 @@ def main():
             skipped.append(language)
             continue
         for rate in asked.rate or sorted(LOADS):
-            document = run(asked.hopgap, language, rate, not asked.nothing_added)
-            more, unexplained, names = judge(language, rate, document, reasons)
-            print("\n".join(more), flush=True)
-            busy = too_busy(document)
-            if busy:
-                print(f"models: not judged, this machine was too busy: {language}, {rate}/s, {busy}")
-                rows += [f"| {language} | {k} | {rate} | not judged: this machine was too busy |" + " |" * 5 for k in KINDS]
-                unjudged += 1
-                continue
-            rows, noted = rows + more, noted | names
-            wrong += [] if asked.nothing_added else unexplained
+            for kinds in [KINDS] if rate < APART_FROM else [(kind,) for kind in KINDS]:
+                document = run(asked.hopgap, language, rate, kinds, not asked.nothing_added)
+                more, unexplained, names = judge(language, rate, kinds, document, reasons)
+                print("\n".join(more), flush=True)
+                busy = too_busy(document)
+                if busy:
+                    print(f"models: not judged, this machine was too busy: {language}, {rate}/s, {busy}")
+                    left_out = "not judged: this machine was too busy |" + " |" * (len(STAGES) - 1)
+                    rows += [f"| {language} | {kind} | {rate} | {left_out}" for kind in kinds]
+                    unjudged += len(kinds)
+                    continue
+                rows, noted = rows + more, noted | names
+                wrong += [] if asked.nothing_added else unexplained
     for line in wrong:
         print(f"models: outside: {line}")
     if asked.rate or len(asked.languages) < len(machine.LANGUAGES):
@@ -198,8 +204,8 @@ def main():
         write(table(rows, noted, reasons))
     elif rows and not asked.no_write:
         print("models: docs/clients.md is left as it is: not every chain was compared")
-    print(f"models: {len(rows)} chains compared, {len(wrong)} stages without an explanation, {unjudged} runs not judged")
-    sys.exit(1 if wrong or unjudged == len(rows) // len(KINDS) else 0)
+    print(f"models: {len(rows)} chains compared, {len(wrong)} stages without an explanation, {unjudged} not judged")
+    sys.exit(1 if wrong or unjudged == len(rows) else 0)
 
 
 if __name__ == "__main__":
