@@ -118,6 +118,32 @@ TEST_F(SeekTest, ALeaseThatIsOutWhenItsMessageGoesIsVoid) {
   EXPECT_THAT(world.Ack("sub", AckIdsOf(old)), SaysText("too old"));
 }
 
+// While the record of its next generation was on its way, seeks finished with a message and brought it back: the one
+// after that counts, and nobody may have the message as the first one.
+TEST_F(SeekTest, OfTwoGenerationsUnderWayTheNewestIsSent) {
+  auto value = Plain(true);
+  value.retain_acked_messages = true;
+  ASSERT_TRUE(world.Create("sub", "top", value).ok());
+  world.Publish("top", {"m"});
+  EXPECT_TRUE(world.Modify("sub", AckIdsOf(world.Pull("sub")), 0).ok());
+  world.journal_waits = true;
+  const CallId pull = world.StartPull("sub", 1);
+  ASSERT_THAT(world.Records<Redelivered>(), SizeIs(1)) << "the second generation, on its way";
+  world.Advance(1s);
+  StartSeek(world, "sub", Wall(world));
+  StartSeek(world, "sub", kWallStart);
+  ASSERT_THAT(world.Records<Redelivered>(), SizeIs(2)) << "and the third";
+  for (int i = 0; i < 3; ++i) world.PersistOne();
+  EXPECT_FALSE(world.Answered(pull)) << "the third is not on the disk yet";
+  world.PersistAll();
+  const auto sent = world.Received(pull);
+  ASSERT_THAT(sent, SizeIs(1));
+
+  const auto after = AfterCrash(world, world.records, world.records.size());
+  EXPECT_TRUE(after->Ack("sub", AckIdsOf(sent)).ok()) << "it is held for who has it";
+  EXPECT_THAT(after->Pull("sub"), IsEmpty());
+}
+
 TEST_F(SeekTest, C31_SeekToNowLosesNothingThatComesAfter) {
   ASSERT_TRUE(world.Create("sub", "top", Plain()).ok());
   for (int i = 0; i < 500; ++i) {

@@ -256,8 +256,9 @@ std::vector<AckedDelivery> Subscription::TakeAwaitingGeneration(size_t count) {
 void Subscription::OnGenerations(const std::vector<AckedDelivery>& committed) {
   for (const AckedDelivery& next : committed) {
     Delivery* delivery = Find(next.sequence);
-    // Finished meanwhile, or finished and come back to life.
-    if (delivery == nullptr || delivery->state != State::kCommitting) continue;
+    // Finished meanwhile, or finished and come back to life, perhaps with a newer one under way.
+    if (delivery == nullptr || delivery->state != State::kCommitting || delivery->journaled != next.generation)
+      continue;
     delivery->generation = next.generation;
     delivery->generation_unsent = true;
     ready_.Push(next.sequence, *delivery);
