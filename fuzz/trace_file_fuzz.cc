@@ -81,19 +81,20 @@ std::vector<std::string> hopgap::fuzz::Seeds() {
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace hopgap;
-  trace::TraceSet set(10'000);
+  trace::TraceSet set({.spans_max = 10'000});
   const std::string_view bytes(reinterpret_cast<const char*>(data), size);
   const absl::StatusOr<formats::TraceSource> source =
       formats::ReadTraceBytes(bytes, "fuzz", [&set](std::vector<trace::Span>& spans) { return set.Add(spans); });
   if (!source.ok()) return 0;
-  set.Finish({.join_message_ids = size % 2 == 0});
   report::FromSpans from_spans;
   report::ForeignBuilder builder;
-  set.ForEachTrace([&](std::span<const trace::Span> spans) {
-    from_spans.AddTrace(spans);
-    builder.AddTrace(spans);
-    report::TraceText(spans);
-  });
+  const absl::Status finished =
+      set.Finish({.join_message_ids = size % 2 == 0}, [&](std::span<const trace::Span> spans) {
+        from_spans.AddTrace(spans);
+        builder.AddTrace(spans);
+        report::TraceText(spans);
+      });
+  HOPGAP_CHECK(finished.ok(), "without a scratch nothing can fail");
   const report::Foreign foreign = builder.Finish(set.quality());
   report::QualityText(foreign, {});
   report::DeliveriesText(foreign);

@@ -18,6 +18,7 @@
 #include "cli/what_if.h"
 #include "formats/run_folder.h"
 #include "report/how_to.h"
+#include "trace/trace_set.h"
 
 namespace hopgap::cli {
 namespace {
@@ -26,7 +27,8 @@ struct AnalyzeOptions {
   std::vector<std::string> paths;
   bool json = false, markdown = false, per_hop = false, csv = false, join_message_ids = false;
   std::string waterfall, trace, out, how, report;
-  std::optional<int> streams;
+  std::optional<int> streams, spans_memory_mib;
+  std::string scratch;
   std::vector<std::string> thresholds;
   CloudTraceFlags cloud_trace;
   WhatIfFlags what_if;
@@ -65,7 +67,9 @@ int AnalyzeSpans(std::vector<std::string> files, std::string name, const Analyze
                          .join_message_ids = options.join_message_ids,
                          .trace = options.trace,
                          .out = options.out,
-                         .streams = options.streams});
+                         .streams = options.streams,
+                         .scratch = options.scratch,
+                         .spans_memory_mib = options.spans_memory_mib});
 }
 
 // Of a run with a plan these say nothing, or not the same.
@@ -161,6 +165,13 @@ void AddAnalyze(CLI::App& app, Commands& commands) {
       ->check(CLI::Range(1, 10'000));
   command->add_flag("--join-message-ids", options->join_message_ids,
                     "join deliveries whose trace context was lost to the publish with their message id");
+  command
+      ->add_option("--spans-memory-mib", options->spans_memory_mib,
+                   StrCat("MiB of packed spans in memory before they go to scratch files (",
+                          trace::TraceSet::kMemoryMax >> 20, "); links may have half as much again"))
+      ->check(CLI::Range(1, 1 << 20));
+  command->add_option("--scratch", options->scratch,
+                      "folder for spans that do not fit into memory (the system's, TMPDIR), about 0.2 kB a span");
   command->add_option("--how", options->how, StrCat("how to switch tracing on in a client: ", report::kHowToClients));
   AddCloudTraceFlags(*command, options->cloud_trace);
   AddWhatIfFlags(*command, options->what_if);

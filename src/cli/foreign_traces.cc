@@ -14,6 +14,7 @@
 #include "formats/paths_file.h"
 #include "formats/run_folder.h"
 #include "formats/run_json.h"
+#include "formats/scratch_file.h"
 #include "formats/span_builder.h"
 #include "formats/summary_json.h"
 #include "report/foreign.h"
@@ -28,6 +29,13 @@ namespace hopgap::cli {
 namespace {
 
 struct Analysis {
+  explicit Analysis(const ForeignOptions& options)
+      : scratch(options.scratch),
+        set({.memory_max = options.spans_memory_mib ? static_cast<size_t>(*options.spans_memory_mib) << 20
+                                                    : trace::TraceSet::kMemoryMax,
+             .scratch = &scratch}) {}
+
+  formats::FileScratch scratch;
   trace::TraceSet set;
   std::vector<formats::TraceSource> sources;
   std::vector<std::string> refused;  // files of a folder or a list in which nothing could be read
@@ -81,18 +89,19 @@ absl::Status ReadFiles(const ForeignOptions& options, Analysis& analysis) {
   return absl::OkStatus();
 }
 
-void Compute(const ForeignOptions& options, Analysis& analysis) {
-  analysis.set.Finish({.join_message_ids = options.join_message_ids});
+absl::Status Compute(const ForeignOptions& options, Analysis& analysis) {
   report::FromSpans from_spans;
   report::ForeignBuilder builder;
-  analysis.set.ForEachTrace([&](std::span<const trace::Span> spans) {
+  const auto take = [&](std::span<const trace::Span> spans) {
     const trace::TraceView view = trace::ViewFromSpans(spans);
     from_spans.AddTrace(spans, view);
     builder.AddTrace(view);
-  });
+  };
+  absl::Status status = analysis.set.Finish({.join_message_ids = options.join_message_ids}, take);
+  if (!status.ok()) return status;
   const trace::SpanQuality& quality = analysis.set.quality();
+  analysis.foreign = builder.Finish(quality);  // first, for what it lets go of
   analysis.run = from_spans.Finish(options.name, quality.spans);
-  analysis.foreign = builder.Finish(quality);
   bool any_events = false, any_links = false;
   for (const formats::TraceSource& source : analysis.sources) {
     for (const formats::SpanForm form : source.forms) {
@@ -108,6 +117,7 @@ void Compute(const ForeignOptions& options, Analysis& analysis) {
     std::vector<std::string>& notes = analysis.run.spans_only->notes;
     notes.insert(notes.begin(), options.collected->notes.begin(), options.collected->notes.end());
   }
+  return absl::OkStatus();
 }
 
 std::string NothingText(const ForeignOptions& options, const Analysis& analysis) {
@@ -124,9 +134,10 @@ int PrintTrace(const ForeignOptions& options, const Analysis& analysis) {
                 StrCat("--trace: '", options.trace, "' is no trace id (up to 32 hexadecimal digits)"));
   }
   std::string text;
-  analysis.set.ForEachTrace([&](std::span<const trace::Span> spans) {
+  const absl::Status read = analysis.set.ForEachTrace([&](std::span<const trace::Span> spans) {
     if (spans[0].trace_hi == hi && spans[0].trace_lo == lo) text = report::TraceText(spans);
   });
+  if (!read.ok()) return Fail(kOutputUnwritable, MessageOf(read));
   if (text.empty()) return Fail(kBadConfiguration, StrCat("--trace: ", options.trace, " is not in ", options.name));
   PutOut(text);
   return kOk;
@@ -137,11 +148,12 @@ absl::Status Save(const ForeignOptions& options, Analysis& analysis, const repor
   absl::StatusOr<formats::RunFolder> folder = formats::RunFolder::Create(options.out);
   if (!folder.ok()) return folder.status();
   absl::Status status = absl::OkStatus();
-  analysis.set.ForEachTrace([&](std::span<const trace::Span> spans) {
+  const absl::Status read = analysis.set.ForEachTrace([&](std::span<const trace::Span> spans) {
     std::string line;
     formats::AppendOtlpLine(spans, line);
     if (status.ok()) status = folder->Append(formats::kSpansFile, line);
   });
+  if (!read.ok()) return read;
   const formats::Machine machine = ReadMachine();
   const auto add = [&](std::string_view file, const std::string& text) {
     if (status.ok()) status = folder->Append(file, text);
@@ -200,11 +212,13 @@ std::string ShownText(const ForeignOptions& options, const Analysis& analysis, c
 }  // namespace
 
 int AnalyzeForeign(const ForeignOptions& options) {
-  Analysis analysis;
+  Analysis analysis(options);
   if (absl::Status status = ReadFiles(options, analysis); !status.ok()) {
     return Fail(kBadConfiguration, MessageOf(status));
   }
-  Compute(options, analysis);
+  if (absl::Status status = Compute(options, analysis); !status.ok()) {
+    return Fail(kOutputUnwritable, MessageOf(status));
+  }
   if (!options.trace.empty()) return PrintTrace(options, analysis);
   if (analysis.run.arms.empty() && analysis.foreign.rows.empty()) {
     return Fail(kBadConfiguration, NothingText(options, analysis));

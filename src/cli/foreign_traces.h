@@ -22,6 +22,8 @@ struct ForeignOptions {
   bool csv = false, join_message_ids = false;
   std::string trace = {}, out = {};
   std::optional<int> streams = {};
+  std::string scratch = {};  // folder for spans that do not fit into memory; empty: the system's
+  std::optional<int> spans_memory_mib = {};
 };
 
 // Reads, explains and prints; the exit code.

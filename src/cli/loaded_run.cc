@@ -12,6 +12,7 @@
 #include "formats/otlp_json.h"
 #include "formats/run_folder.h"
 #include "formats/run_json.h"
+#include "formats/scratch_file.h"
 #include "formats/trace_file.h"
 #include "report/from_spans.h"
 #include "trace/build.h"
@@ -26,16 +27,17 @@ std::string SpansFileOf(const std::string& folder) { return StrCat(folder, "/", 
 absl::StatusOr<report::Run> LoadSpans(const std::vector<std::string>& paths, const std::string& name) {
   absl::StatusOr<std::vector<std::string>> files = formats::ExpandTraceFiles(paths);
   if (!files.ok()) return files.status();
-  trace::TraceSet set;
+  formats::FileScratch scratch("");
+  trace::TraceSet set({.scratch = &scratch});
   for (const std::string& file : *files) {
     absl::StatusOr<formats::TraceSource> source =
         formats::ReadTraceFile(file, [&](std::vector<trace::Span>& spans) { return set.Add(spans); });
     if (!source.ok()) return source.status();
     for (const std::string& warning : source->warnings) std::fprintf(stderr, "hopgap: %s\n", warning.c_str());
   }
-  set.Finish();
   report::FromSpans from_spans;
-  set.ForEachTrace([&](std::span<const trace::Span> spans) { from_spans.AddTrace(spans); });
+  const absl::Status joined = set.Finish({}, [&](std::span<const trace::Span> spans) { from_spans.AddTrace(spans); });
+  if (!joined.ok()) return joined;
   report::Run run = from_spans.Finish(name, set.quality().spans);
   if (!run.arms.empty()) return run;
   std::string why =

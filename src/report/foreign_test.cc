@@ -32,13 +32,13 @@ struct Read {
 Read ReadSpans(std::vector<Span> spans, bool join_message_ids = false) {
   trace::TraceSet set;
   EXPECT_TRUE(set.Add(spans).ok());
-  set.Finish({.join_message_ids = join_message_ids});
   FromSpans from_spans;
   ForeignBuilder builder;
-  set.ForEachTrace([&](std::span<const Span> trace) {
+  const absl::Status status = set.Finish({.join_message_ids = join_message_ids}, [&](std::span<const Span> trace) {
     from_spans.AddTrace(trace);
     builder.AddTrace(trace);
   });
+  EXPECT_TRUE(status.ok()) << status;
   return {builder.Finish(set.quality()), from_spans.Finish("file", set.quality().spans)};
 }
 std::vector<Span> Many(uint64_t n, const std::function<Scene(uint64_t)>& scene) {
@@ -318,7 +318,7 @@ TEST(ForeignTest, OneTraceIsTakenApartWithTheSourceOfEveryInstant) {
   scene.spans[0].events.clear();
   trace::TraceSet set = trace::SetOf({scene});
   std::string text;
-  set.ForEachTrace([&](std::span<const Span> spans) { text = OnOneLine(TraceText(spans)); });
+  EXPECT_TRUE(set.ForEachTrace([&](std::span<const Span> spans) { text = OnOneLine(TraceText(spans)); }).ok());
   EXPECT_THAT(text, HasSubstr("Trace 00000000000000000000000000000001, 5 spans"));
   EXPECT_THAT(text, HasSubstr("publish end 12.0 (inferred)"));
   EXPECT_THAT(text, HasSubstr("client publish: not available"));

@@ -58,13 +58,18 @@ inline TraceSet SetOf(std::initializer_list<Scene> scenes) {
     std::vector<Span> spans = scene.spans;
     EXPECT_TRUE(set.Add(spans).ok());
   }
-  set.Finish();
+  EXPECT_TRUE(set.Finish().ok());
   return set;
+}
+
+inline void EachTrace(const TraceSet& set, const TraceSet::Take& take) {
+  const absl::Status status = set.ForEachTrace(take);
+  EXPECT_TRUE(status.ok()) << status;
 }
 
 inline std::vector<Path> PathsOf(const TraceSet& set) {
   std::vector<Path> paths;
-  set.ForEachTrace([&](std::span<const Span> spans) {
+  EachTrace(set, [&](std::span<const Span> spans) {
     for (Path& path : BuildPaths(spans, std::nullopt)) paths.push_back(std::move(path));
   });
   return paths;

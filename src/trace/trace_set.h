@@ -6,14 +6,18 @@
 #include <cstdint>
 #include <functional>
 #include <map>
-#include <optional>
+#include <memory>
 #include <span>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "trace/dialect.h"
+#include "trace/rpc_links.h"
+#include "trace/scratch.h"
+#include "trace/sorted_runs.h"
 #include "trace/span.h"
+#include "trace/span_pack.h"
 
 namespace hopgap::trace {
 
@@ -50,63 +54,57 @@ struct SpanQuality {
 // own give the instants that messages lack, and a delivery that only links to its
 // publish joins its trace.
 //
+// Spans are held packed, sorted by trace; what is over a limit goes to scratch
+// files, and the analysis then reads trace by trace.
+//
 // Not thread-safe.
 class TraceSet {
  public:
-  static constexpr size_t kSpansMax = 4'000'000;  // at most 2^32, by Key
+  static constexpr uint64_t kSpansMax = 200'000'000;
+  static constexpr size_t kMemoryMax = size_t{160} << 20;  // of packed spans; links may have as much again
 
-  explicit TraceSet(size_t spans_max = kSpansMax) : spans_max_(spans_max) {}
+  struct Options {
+    uint64_t spans_max = kSpansMax;
+    size_t memory_max = kMemoryMax;
+    Scratch* scratch = nullptr;  // outlives the set; without one all is held in memory
+  };
+  TraceSet() : TraceSet(Options{}) {}
+  explicit TraceSet(const Options& options);
 
-  // Takes the spans (moves them out). ResourceExhausted, with what to do, beyond the limit.
+  // Takes the spans (and empties `spans`). ResourceExhausted, with what to do,
+  // beyond the limit or if the scratch is full.
   absl::Status Add(std::vector<Span>& spans);
 
-  // Once, after the last Add. With `join_message_ids` a delivery whose publish its
-  // context does not name joins the publish that has its message id.
+  // Each trace's spans, by trace id, its spans by theirs.
+  using Take = std::function<void(std::span<const Span>)>;
+
+  // Once, after the last Add; hands out each trace. With `join_message_ids` a
+  // delivery whose publish its context does not name joins the publish that has
+  // its message id. A failure is the scratch's.
   struct Joins {
     bool join_message_ids = false;
   };
-  void Finish(const Joins& joins);
-  void Finish() { Finish({}); }
+  absl::Status Finish(const Joins& joins, const Take& take);
+  absl::Status Finish(const Joins& joins);
+  absl::Status Finish() { return Finish(Joins{}); }
 
-  // Each trace's spans, by trace id. Requires: Finish().
-  void ForEachTrace(const std::function<void(std::span<const Span>)>& take) const;
-  const SpanQuality& quality() const { return quality_; }
+  // Hands out each trace once more. Requires: Finish().
+  absl::Status ForEachTrace(const Take& take) const;
+  const SpanQuality& quality() const { return quality_; }  // Requires: Finish()
+  bool spilled() const { return spilled_; }
 
  private:
-  using Id = std::pair<uint64_t, uint64_t>;
+  absl::Status JoinDeliveries(bool message_ids);
+  absl::Status Pass(const Take& take, SpanQuality& quality) const;
 
-  // What is asked of every span, beside the spans, so that sorting and finding
-  // move and touch little: a span is ten times as large.
-  struct Key {
-    uint64_t hi = 0, lo = 0, span = 0;
-    WallTime start{}, end{};
-    uint32_t at = 0;  // in spans_
-    Role role = Role::kOther;
-    Client client = Client::kUnknown;
-    Id trace() const { return {hi, lo}; }
-  };
-
-  void DropDuplicates();
-  void DropImpossible();
-  void JoinDeliveries(bool message_ids);
-  std::optional<size_t> PublishOf(const Span& delivery,
-                                  const std::map<std::string, size_t, std::less<>>& by_message_id);
-  void Move(const std::map<Id, Id>& moved);
-  void JoinRpcs();
-  void CountRpc(const Span& rpc, Role role);
-  void ApplyRpc(const Span& rpc, Role role, size_t target);
-  void InferEnds();
-  void Count();
-  void Sort();
-  void Settle();
-  std::optional<size_t> Find(const Key& wanted, size_t from, size_t to) const;
-  std::optional<size_t> Find(uint64_t hi, uint64_t lo, uint64_t span) const;
-  size_t EndOfTrace(size_t from) const;
-
-  size_t spans_max_;
-  std::vector<Span> spans_;
-  std::vector<Key> keys_;  // by trace, span and end; after Settle() keys_[i] is of spans_[i]
-  std::vector<uint32_t> dropped_;
+  Options options_;
+  // Behind pointers, so that a set can be moved while others look at these.
+  std::unique_ptr<SpanPacker> packer_;
+  std::unique_ptr<SortedRuns> runs_;
+  std::unique_ptr<RpcLinks> links_;  // null: no span has any
+  bool checked_ = false;             // nothing is to be left out any more
+  bool any_links_ = false, deliveries_link_ = false, spilled_ = false;
+  std::string packed_;
   SpanQuality quality_;
 };
 

@@ -104,7 +104,7 @@ TEST(TraceSetTest, C57_TheSamePhasesInEveryClientsWords) {
     EXPECT_EQ(hop.dispatch.flow_control, 12ms);
     EXPECT_EQ(hop.dispatch.scheduler, 1ms);
     EXPECT_EQ(LengthOfStage(hop, Stage::kWork), 20ms);
-    set.ForEachTrace([](std::span<const Span> spans) {
+    EachTrace(set, [](std::span<const Span> spans) {
       const TraceView view = ViewFromSpans(spans);
       for (const MessageView& message : view.messages) EXPECT_EQ(message.topic, "t");
     });
@@ -172,7 +172,7 @@ TEST(TraceSetTest, C58_ABatchIsOneCallAndTenMessages) {
     ASSERT_TRUE(set.Add(scene.spans).ok());
   }
   ASSERT_TRUE(set.Add(rpc.spans).ok());
-  set.Finish();
+  ASSERT_TRUE(set.Finish().ok());
   const RpcStats& stats = set.quality().Rpc(Role::kPublishRpc);
   EXPECT_EQ(stats.calls, 1u);
   EXPECT_EQ(stats.total, 20ms);
@@ -271,7 +271,7 @@ TEST(TraceSetTest, C72_APushHasNoAckStageAndAnUnknownPublisherNoDeliveryGap) {
   EXPECT_EQ(LengthOfStage(paths[0].hops[0], Stage::kDeliveryGap), 29ms);
   EXPECT_FALSE(paths[0].hops[0].Has(Stage::kAck));
   EXPECT_EQ(paths[0].until_acked, std::nullopt);
-  set.ForEachTrace([](std::span<const Span> spans) {
+  EachTrace(set, [](std::span<const Span> spans) {
     if (spans[0].trace_lo != 2) return;
     const TraceView view = ViewFromSpans(spans);
     ASSERT_THAT(view.deliveries, SizeIs(1));
@@ -301,7 +301,7 @@ TEST(TraceSetTest, C73_OneOfTwoLeaseCallsIsTheReceipt) {
     extension.Set("messaging.gcp_pubsub.message.ack_deadline_seconds", int64_t{60}).LinkTo(scene, subscribe);
     TraceSet set = SetOf({scene, receipt, extension});
     EXPECT_EQ(PathsOf(set).at(0).hops[0].dispatch.lease_wait, 65ms);
-    set.ForEachTrace([](std::span<const Span> spans) {
+    EachTrace(set, [](std::span<const Span> spans) {
       if (spans[0].trace_lo != 1) return;
       const DeliveryView delivery = ViewFromSpans(spans).deliveries.at(0);
       ASSERT_THAT(delivery.leases, SizeIs(2));
@@ -354,7 +354,7 @@ TEST(TraceSetTest, JoinsInACircleEnd) {
 }
 
 TEST(TraceSetTest, MoreSpansThanItHoldsAreRefusedByNumber) {
-  TraceSet set(3);
+  TraceSet set({.spans_max = 3});
   std::vector<Span> three = GoHop().spans, one = {three[0]};
   EXPECT_TRUE(set.Add(three).ok());
   const absl::Status status = set.Add(one);

@@ -41,13 +41,13 @@ std::optional<Analysis> Read(const std::vector<std::string>& files) {
     EXPECT_FALSE(source->partial()) << file;
     out.source = *source;
   }
-  set.Finish();
   report::FromSpans from_spans;
   report::ForeignBuilder builder;
-  set.ForEachTrace([&](std::span<const trace::Span> spans) {
+  const absl::Status status = set.Finish({}, [&](std::span<const trace::Span> spans) {
     from_spans.AddTrace(spans);
     builder.AddTrace(spans);
   });
+  EXPECT_TRUE(status.ok()) << status;
   out.foreign = builder.Finish(set.quality());
   out.run = from_spans.Finish("golden", set.quality().spans);
   return out;
