@@ -169,7 +169,7 @@ void AddAnalyze(CLI::App& app, Commands& commands) {
       ->add_option("--spans-memory-mib", options->spans_memory_mib,
                    StrCat("MiB of packed spans in memory before they go to scratch files (",
                           trace::TraceSet::kMemoryMax >> 20, "); links may have half as much again"))
-      ->check(CLI::Range(1, 1 << 20));
+      ->check(CLI::Range(4, 1 << 20));
   command->add_option("--scratch", options->scratch,
                       "folder for spans that do not fit into memory (the system's, TMPDIR), about 0.2 kB a span");
   command->add_option("--how", options->how, StrCat("how to switch tracing on in a client: ", report::kHowToClients));

@@ -56,9 +56,12 @@ void SortedRuns::Sort() {
 
 absl::Status SortedRuns::Spill() {
   Sort();
-  absl::StatusOr<std::unique_ptr<ScratchFile>> file = scratch_->Create();
-  if (!file.ok()) return file.status();
-  Run run{*std::move(file), 0};
+  if (file_ == nullptr) {
+    absl::StatusOr<std::unique_ptr<ScratchFile>> file = scratch_->Create();
+    if (!file.ok()) return file.status();
+    file_ = *std::move(file);
+  }
+  Run run{runs_.empty() ? 0 : runs_.back().from + runs_.back().size, 0};
   std::string out;
   for (const Entry& entry : entries_) {
     const std::string_view bytes = BytesOf(entry);
@@ -69,10 +72,10 @@ absl::Status SortedRuns::Spill() {
     out.append(bytes);
     if (out.size() < kBufferBytesMax && &entry != &entries_.back()) continue;
     run.size += out.size();
-    if (absl::Status status = run.file->Append(out); !status.ok()) return status;
+    if (absl::Status status = file_->Append(out); !status.ok()) return status;
     out.clear();
   }
-  runs_.push_back(std::move(run));
+  runs_.push_back(run);
   entries_.clear();
   chunks_.clear();
   held_ = 0;
@@ -94,7 +97,7 @@ SortedRuns::Cursor::Cursor(const SortedRuns& of) : of_(&of) {
   buffer_bytes_ = std::clamp(kMergeBytes / of.runs_.size(), kBufferBytesMin, kBufferBytesMax);
   pieces_.resize(of.runs_.size());
   for (size_t i = 0; i < pieces_.size(); ++i) {
-    pieces_[i].file = of.runs_[i].file.get();
+    pieces_[i].from = of.runs_[i].from;
     pieces_[i].size = of.runs_[i].size;
   }
 }
@@ -111,7 +114,7 @@ bool SortedRuns::Cursor::Fill(Piece& piece, size_t needed) {
   piece.buffer.erase(0, piece.at);
   piece.at = 0;
   piece.buffer.resize(held + more);
-  status_ = piece.file->ReadAt(piece.from, piece.buffer.data() + held, more);
+  status_ = of_->file_->ReadAt(piece.from, piece.buffer.data() + held, more);
   piece.from += more;
   piece.size -= more;
   return status_.ok();
@@ -150,7 +153,7 @@ bool SortedRuns::Cursor::Next() {
   }
   const auto later = [this](size_t a, size_t b) { return Later(a, b); };
   if (!std::exchange(started_, true)) {
-    for (size_t i = 0; i < pieces_.size(); ++i) {
+    for (size_t i = 0; i < pieces_.size() && status_.ok(); ++i) {
       if (Front(pieces_[i])) heap_.push_back(i);
     }
     std::make_heap(heap_.begin(), heap_.end(), later);

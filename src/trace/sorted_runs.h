@@ -53,7 +53,6 @@ class SortedRuns {
    private:
     // A piece of a run that is in memory, and the record at its front.
     struct Piece {
-      ScratchFile* file = nullptr;
       uint64_t from = 0, size = 0;  // in the file: what has not been read yet
       std::string buffer;
       size_t at = 0;
@@ -81,8 +80,7 @@ class SortedRuns {
     uint64_t at = 0;  // chunk, and place in it: later ones are larger
   };
   struct Run {
-    std::unique_ptr<ScratchFile> file;
-    uint64_t size = 0;
+    uint64_t from = 0, size = 0;  // in the file
   };
   std::string_view BytesOf(const Entry& entry) const;
   void Sort();
@@ -92,6 +90,7 @@ class SortedRuns {
   size_t bytes_max_, held_ = 0;
   std::vector<Entry> entries_;
   std::vector<std::string> chunks_;
+  std::unique_ptr<ScratchFile> file_;  // of all runs; null: none was written
   std::vector<Run> runs_;
   uint64_t size_ = 0;
 };
