@@ -41,7 +41,7 @@ struct Analysis {
   std::vector<std::string> refused;  // files of a folder or a list in which nothing could be read
   report::Run run;
   report::Foreign foreign;
-  bool partial = false;
+  bool partial = false, scratch_failed = false;
 };
 
 void PutOut(const std::string& text) { std::fwrite(text.data(), 1, text.size(), stdout); }
@@ -67,7 +67,10 @@ absl::Status ReadFiles(const ForeignOptions& options, Analysis& analysis) {
       full = analysis.set.Add(spans);
       return full;
     });
-    if (!full.ok()) return full;
+    if (!full.ok()) {
+      analysis.scratch_failed = !absl::IsResourceExhausted(full);  // that is too many spans
+      return full;
+    }
     if (!source.ok()) {
       if (files->size() == 1) return source.status();
       analysis.refused.emplace_back(MessageOf(source.status()));
@@ -214,7 +217,7 @@ std::string ShownText(const ForeignOptions& options, const Analysis& analysis, c
 int AnalyzeForeign(const ForeignOptions& options) {
   Analysis analysis(options);
   if (absl::Status status = ReadFiles(options, analysis); !status.ok()) {
-    return Fail(kBadConfiguration, MessageOf(status));
+    return Fail(analysis.scratch_failed ? kOutputUnwritable : kBadConfiguration, MessageOf(status));
   }
   if (absl::Status status = Compute(options, analysis); !status.ok()) {
     return Fail(kOutputUnwritable, MessageOf(status));

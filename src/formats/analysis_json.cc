@@ -154,7 +154,8 @@ std::string RowCsv(const Foreign& foreign, const DeliveryRow& row) {
 std::string AnalysisJson(const Foreign& foreign, const std::vector<TraceSource>& sources, std::optional<int> streams) {
   Json groups = Json::array(), findings = Json::array(), places = Json::array(), settings = Json::array();
   for (const DeliveryGroup& group : foreign.groups) groups.push_back(GroupJson(foreign, group));
-  for (const report::Finding& one : report::FindingsOf(foreign)) {
+  const std::vector<report::Finding> found = report::FindingsOf(foreign);
+  for (const report::Finding& one : found) {
     findings.push_back({{"key", one.key},
                         {"subscription", one.where},
                         {"words", one.words()},
@@ -170,7 +171,7 @@ std::string AnalysisJson(const Foreign& foreign, const std::vector<TraceSource>&
                       {"rate_per_second", place.rate_per_second},
                       {"capacity_per_second", place.capacity_per_second()}});
   }
-  for (const report::Setting& one : report::SettingsOf(foreign, streams)) {
+  for (const report::Setting& one : report::SettingsOf(foreign, found, streams)) {
     settings.push_back({{"subscription", one.where},
                         {"client", one.client},
                         {"setting", one.name},

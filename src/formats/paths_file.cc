@@ -66,8 +66,13 @@ void VisitPath(Codec& codec, AnyPath& path) {
   uint64_t hops = path.hops.size();
   codec.Word(hops);
   if (!codec.Fits(hops, kHopsMax)) return;
-  if constexpr (Codec::kReads) path.hops.resize(hops);
-  for (auto& hop : path.hops) VisitHop(codec, hop, at);
+  if constexpr (Codec::kReads) {
+    std::vector<trace::HopTimes> read(hops);
+    for (trace::HopTimes& hop : read) VisitHop(codec, hop, at);
+    path.hops = trace::HopList(read);
+  } else {
+    for (const trace::HopTimes& hop : path.hops) VisitHop(codec, hop, at);
+  }
 }
 
 class PathWriter {

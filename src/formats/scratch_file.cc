@@ -48,7 +48,7 @@ class DiskFile : public trace::ScratchFile {
  private:
   absl::Status Failed(int error) const {
     if (error == ENOSPC || error == EDQUOT || error == EFBIG) {
-      return absl::ResourceExhaustedError(
+      return absl::UnavailableError(
           StrCat(folder_, ": no room for spans that do not fit into memory (", std::strerror(error), " after ", size_,
                  " bytes of one scratch file): free some, or name another folder with --scratch"));
     }

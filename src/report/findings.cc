@@ -36,13 +36,15 @@ std::string TraceOf(const DeliveryRow& row) { return HexDigits(row.trace_hi) + H
 // Values of a group with the row each came from, in order.
 class Sorted {
  public:
-  Sorted(const Foreign& foreign, const DeliveryGroup& group, const RowValue& value) {
+  Sorted(const Foreign& foreign, const DeliveryGroup& group, const RowValue& value) : rows_(foreign.rows) {
+    values_.reserve(group.rows.size());
     for (const size_t index : group.rows) {
-      const DeliveryRow& row = foreign.rows[index];
-      if (const std::optional<Duration> one = value(row)) values_.emplace_back(one->count(), &row);
+      const DeliveryRow row = foreign.rows[index];
+      if (const std::optional<Duration> one = value(row)) values_.emplace_back(one->count(), index);
     }
     std::sort(values_.begin(), values_.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
     std::vector<int64_t> plain;
+    plain.reserve(values_.size());
     for (const auto& [one, row] : values_) plain.push_back(one);
     sample_ = stats::Sample(std::move(plain));
   }
@@ -63,11 +65,12 @@ class Sorted {
     if (values_.size() >= 20) out += ", p95 " + Length(static_cast<double>(sample_.Quantile(stats::kP95)));
     return StrCat(out, ", n = ", values_.size());
   }
-  std::string MedianTrace() const { return TraceOf(*values_[(values_.size() - 1) / 2].second); }
-  std::string LargestTrace() const { return TraceOf(*values_.back().second); }
+  std::string MedianTrace() const { return TraceOf(rows_[values_[(values_.size() - 1) / 2].second]); }
+  std::string LargestTrace() const { return TraceOf(rows_[values_.back().second]); }
 
  private:
-  std::vector<std::pair<int64_t, const DeliveryRow*>> values_;
+  const DeliveryRows& rows_;
+  std::vector<std::pair<int64_t, size_t>> values_;
   stats::Sample sample_;
 };
 
@@ -133,8 +136,9 @@ class Finder {
         group_.consumer == Client::kGo1 || group_.consumer == Client::kGo2 || group_.consumer == Client::kPython;
     if (!group_.exactly_once || !waits) return;
     std::vector<std::pair<WallTime, WallTime>> calls;  // end, start
+    calls.reserve(group_.rows.size());
     for (const size_t index : group_.rows) {
-      const trace::HopTimes& hop = foreign_.rows[index].hop;
+      const trace::HopTimes hop = foreign_.rows[index].hop;
       if (hop.modack_start && hop.modack_end) calls.emplace_back(*hop.modack_end, *hop.modack_start);
     }
     std::sort(calls.begin(), calls.end());
@@ -212,7 +216,7 @@ class Finder {
     };
     const Sorted all = Of(until_callback);
     if (all.n() < kFewest || group_.rows.size() <= kColdFirst) return;
-    const DeliveryRow& first = foreign_.rows[group_.rows.front()];
+    const DeliveryRow first = foreign_.rows[group_.rows.front()];
     const std::optional<Duration> cold = until_callback(first);
     if (!cold) return;
     const double ms = static_cast<double>(cold->count()) / kMillisecond;
@@ -226,8 +230,9 @@ class Finder {
   void Redelivery() {
     uint64_t again = 0, expired = 0;
     for (const size_t index : group_.rows) {
-      again += foreign_.rows[index].hop.redelivery_wait > Duration{0} ? 1 : 0;
-      expired += foreign_.rows[index].expired ? 1 : 0;
+      const DeliveryRow row = foreign_.rows[index];
+      again += row.hop.redelivery_wait > Duration{0} ? 1 : 0;
+      expired += row.expired ? 1 : 0;
     }
     if (again == 0) return;
     const Sorted lost = Of([](const DeliveryRow& row) -> std::optional<Duration> {

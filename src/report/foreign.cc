@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <set>
+#include <tuple>
 
+#include "base/draw.h"
 #include "base/text.h"
 #include "trace/path_builder.h"
 #include "trace/vocabulary.h"
@@ -93,15 +95,11 @@ void ForeignBuilder::AddDelivery(const trace::TraceView& view, size_t index,
   row.settled = Seen(delivery.ack_called) || Seen(delivery.nack_called);
   row.expired = delivery.span->Text(trace::words::kResult) == "expired";
   for (const trace::LeaseCall& call : delivery.leases) row.extensions += call.receipt ? 0 : 1;
-  if (row.handled && row.settled) {
-    callbacks_.try_emplace(std::string(HostOf(delivery.span)))
-        .first->second.push_back({delivery.callback_start, row.hop.work_end, view.trace_hi, view.trace_lo,
-                                  std::string(SubscriptionOf(delivery))});
-  }
+  if (row.handled && row.settled) TakeCallback(view, delivery, row);
   if (message.span == nullptr) {
     ++out_.unknown_publishers;
     if (const std::string_view id = delivery.span->Text(trace::words::kMessageId); !id.empty()) {
-      unknown_ids_.emplace_back(id);
+      unknown_ids_.push_back(HashName(id));
     }
   } else if (row.hop.Has(Stage::kDeliveryGap)) {
     HostPair& pair = out_.hosts[row.hosts];
@@ -113,7 +111,21 @@ void ForeignBuilder::AddDelivery(const trace::TraceView& view, size_t index,
     }
   }
   out_.groups[row.group].rows.push_back(out_.rows.size());
-  out_.rows.push_back(std::move(row));
+  out_.rows.push_back(row);
+}
+
+uint32_t ForeignBuilder::NumberOf(std::string_view name) {
+  const auto found = numbers_.find(name);
+  if (found != numbers_.end()) return found->second;
+  names_.emplace_back(name);
+  return numbers_.emplace(name, static_cast<uint32_t>(names_.size() - 1)).first->second;
+}
+
+void ForeignBuilder::TakeCallback(const trace::TraceView& view, const DeliveryView& delivery, const DeliveryRow& row) {
+  const uint32_t host = NumberOf(HostOf(delivery.span));
+  if (callbacks_.size() <= host) callbacks_.resize(host + 1);
+  callbacks_[host].push_back(
+      {delivery.callback_start, row.hop.work_end, view.trace_hi, view.trace_lo, NumberOf(SubscriptionOf(delivery))});
 }
 
 void ForeignBuilder::AddTrace(const trace::TraceView& view) {
@@ -125,8 +137,11 @@ void ForeignBuilder::AddTrace(const trace::TraceView& view) {
     if (end != nullptr && std::none_of(end->attributes.begin(), end->attributes.end(), inferred)) {
       ++out_.messages_with_events;
     }
-    roots_.push_back({message.publish_call, view.trace_hi, view.trace_lo, message.parent == 0 ? message.topic : "",
-                      std::string(HostOf(message.span)), std::string(message.span->Text(trace::words::kMessageId))});
+    const std::string_view id = message.span->Text(trace::words::kMessageId);
+    if (!id.empty()) ids_.push_back(HashName(id));
+    if (message.parent != 0 || message.topic.empty()) continue;
+    roots_.push_back(
+        {message.publish_call, view.trace_hi, view.trace_lo, NumberOf(message.topic), NumberOf(HostOf(message.span))});
   }
   const auto siblings = trace::DeliveriesOf(view);
   for (size_t i = 0; i < view.deliveries.size(); ++i) AddDelivery(view, i, siblings[view.deliveries[i].message]);
@@ -135,53 +150,61 @@ void ForeignBuilder::AddTrace(const trace::TraceView& view) {
 // A message cannot be received before its publish call was sent: then the clocks
 // disagree by at least so much, and no gap of that pair is worth anything.
 void ForeignBuilder::JudgeClocks() {
-  for (DeliveryRow& row : out_.rows) {
+  for (size_t i = 0; i < out_.rows.size(); ++i) {
+    const DeliveryRow row = out_.rows[i];
     const HostPair& pair = out_.hosts[row.hosts];
     const bool impossible = row.hop.Has(Stage::kDeliveryGap) && row.hop.received < row.hop.publish_start;
-    row.skewed = row.hop.Has(Stage::kDeliveryGap) && (pair.skewed() || impossible);
+    out_.rows.SetSkewed(i, row.hop.Has(Stage::kDeliveryGap) && (pair.skewed() || impossible));
   }
 }
 
 void ForeignBuilder::FindBrokenChains() {
-  for (auto& [host, callbacks] : callbacks_) {
+  for (std::vector<Callback>& callbacks : callbacks_) {
     std::sort(callbacks.begin(), callbacks.end(),
               [](const Callback& a, const Callback& b) { return a.start < b.start; });
   }
   constexpr int kLookedAt = 64;  // callbacks that may run at once
-  std::map<std::string, uint64_t> all;
-  std::map<std::pair<std::string, std::string>, uint64_t> inside;
+  std::map<uint32_t, uint64_t> all;
+  std::map<std::pair<std::string, uint32_t>, uint64_t> inside;  // by name, the order in which they are said
   for (const Root& root : roots_) {
-    if (root.topic.empty()) continue;
     ++all[root.topic];
-    const auto found = callbacks_.find(root.host);
-    if (found == callbacks_.end()) continue;
-    const std::vector<Callback>& callbacks = found->second;
+    if (root.host >= callbacks_.size()) continue;
+    const std::vector<Callback>& callbacks = callbacks_[root.host];
     auto at = std::upper_bound(callbacks.begin(), callbacks.end(), root.at,
                                [](WallTime time, const Callback& one) { return time < one.start; });
-    std::set<std::string> around;
+    std::set<uint32_t> around;
     for (int i = 0; i < kLookedAt && at != callbacks.begin(); ++i) {
       --at;
       const bool elsewhere = at->trace_hi != root.trace_hi || at->trace_lo != root.trace_lo;
       if (elsewhere && root.at <= at->end) around.insert(at->subscription);
     }
-    if (around.size() == 1) ++inside[{*around.begin(), root.topic}];
+    if (around.size() == 1) ++inside[{names_[*around.begin()], root.topic}];
   }
   for (const auto& [key, count] : inside) {
     const uint64_t of = all[key.second];
-    if (count * 10 >= of * 9) out_.broken.push_back({key.first, key.second, count, of});
+    if (count * 10 >= of * 9) out_.broken.push_back({key.first, names_[key.second], count, of});
   }
+  std::sort(out_.broken.begin(), out_.broken.end(), [](const BrokenChain& a, const BrokenChain& b) {
+    return std::tie(a.subscription, a.topic) < std::tie(b.subscription, b.topic);
+  });
+  callbacks_ = {};
+  roots_ = {};
 }
 
 Foreign ForeignBuilder::Finish(trace::SpanQuality quality) {
   JudgeClocks();
   FindBrokenChains();
-  std::set<std::string> ids;
-  for (const Root& root : roots_) ids.insert(root.id);
-  for (const std::string& id : unknown_ids_) out_.matched_ids += ids.contains(id) ? 1 : 0;
+  if (!unknown_ids_.empty()) std::sort(ids_.begin(), ids_.end());
+  for (const uint64_t id : unknown_ids_) {
+    out_.matched_ids += std::binary_search(ids_.begin(), ids_.end(), id) ? 1 : 0;
+  }
+  ids_ = {};
+  std::vector<std::pair<WallTime, size_t>> order;
   for (DeliveryGroup& group : out_.groups) {
-    std::sort(group.rows.begin(), group.rows.end(), [this](size_t a, size_t b) {
-      return std::pair(out_.rows[a].hop.received, a) < std::pair(out_.rows[b].hop.received, b);
-    });
+    order.clear();
+    for (const size_t index : group.rows) order.emplace_back(out_.rows[index].hop.received, index);
+    std::sort(order.begin(), order.end());
+    for (size_t i = 0; i < order.size(); ++i) group.rows[i] = order[i].second;
   }
   out_.quality = std::move(quality);
   return std::move(out_);
@@ -189,8 +212,9 @@ Foreign ForeignBuilder::Finish(trace::SpanQuality quality) {
 
 std::vector<int64_t> StageValues(const Foreign& foreign, const DeliveryGroup& group, Stage stage) {
   std::vector<int64_t> values;
+  values.reserve(group.rows.size());
   for (const size_t index : group.rows) {
-    const DeliveryRow& row = foreign.rows[index];
+    const DeliveryRow row = foreign.rows[index];
     if (!row.hop.Has(stage) || (stage == Stage::kDeliveryGap && row.skewed)) continue;
     Duration length = row.hop.stages[static_cast<size_t>(stage)].length;
     if (stage == Stage::kDeliveryGap) length -= row.hop.redelivery_wait;

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "report/delivery_rows.h"
 #include "stats/interval.h"
 #include "trace/dialect.h"
 #include "trace/path.h"
@@ -29,15 +30,6 @@ struct DeliveryGroup {
   std::vector<size_t> rows;  // indices of Foreign::rows, by receipt
 };
 
-struct DeliveryRow {
-  uint64_t trace_hi = 0, trace_lo = 0, create_span = 0, subscribe_span = 0;
-  size_t group = 0, hosts = 0;
-  trace::HopTimes hop;
-  int extensions = 0;  // lease calls that are no receipts
-  bool handled = false, settled = false, expired = false;
-  bool skewed = false;  // the delivery gap is unusable: its hosts' clocks disagree
-};
-
 // Two hosts, of which one published what the other received.
 struct HostPair {
   std::string from, to;
@@ -55,7 +47,7 @@ struct BrokenChain {
 struct Foreign {
   trace::SpanQuality quality;
   std::vector<DeliveryGroup> groups;
-  std::vector<DeliveryRow> rows;
+  DeliveryRows rows;
   std::vector<HostPair> hosts;
   std::vector<BrokenChain> broken;
   uint64_t messages = 0, messages_with_events = 0;
@@ -73,16 +65,19 @@ class ForeignBuilder {
   Foreign Finish(trace::SpanQuality quality);
 
  private:
+  // Of millions: names are numbers of names_, and ids their hashes.
   struct Callback {
     WallTime start, end;
     uint64_t trace_hi, trace_lo;
-    std::string subscription;
+    uint32_t subscription;
   };
   struct Root {
     WallTime at;
     uint64_t trace_hi, trace_lo;
-    std::string topic, host, id;
+    uint32_t topic, host;
   };
+  uint32_t NumberOf(std::string_view name);
+  void TakeCallback(const trace::TraceView& view, const trace::DeliveryView& delivery, const DeliveryRow& row);
   void AddDelivery(const trace::TraceView& view, size_t index, std::span<const trace::DeliveryView* const> siblings);
   size_t GroupOf(const trace::MessageView& message, const trace::DeliveryView& delivery);
   size_t HostsOf(const trace::MessageView& message, const trace::DeliveryView& delivery);
@@ -91,10 +86,12 @@ class ForeignBuilder {
 
   Foreign out_;
   std::map<std::string, size_t> groups_, hosts_;
-  size_t last_group_ = 0, last_hosts_ = 0;                  // of the delivery before, which is often alike
-  std::map<std::string, std::vector<Callback>> callbacks_;  // by host
-  std::vector<Root> roots_;
-  std::vector<std::string> unknown_ids_;
+  size_t last_group_ = 0, last_hosts_ = 0;  // of the delivery before, which is often alike
+  std::map<std::string, uint32_t, std::less<>> numbers_;
+  std::vector<std::string> names_;
+  std::vector<std::vector<Callback>> callbacks_;  // by host
+  std::vector<Root> roots_;                       // publishes with no parent
+  std::vector<uint64_t> ids_, unknown_ids_;       // of messages; of those whose publish is not here
 };
 
 // The values of one stage in a group, where it is available (and not skewed).
@@ -127,7 +124,8 @@ struct Setting {
   std::string why;     // the same for every subscription
   double gain_ms = 0;  // a message of this subscription
 };
-std::vector<Setting> SettingsOf(const Foreign& foreign, std::optional<int> streams);
+std::vector<Setting> SettingsOf(const Foreign& foreign, const std::vector<Finding>& findings,
+                                std::optional<int> streams);
 
 // Text, at most kWidthMin columns.
 // The first lines: the heaviest cause and what to set, for who reads no further.

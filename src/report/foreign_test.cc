@@ -166,7 +166,7 @@ TEST(ForeignTest, C62_NothingIsCorrectedAndNoLengthIsNegative) {
   scene.Add("s process", SpanKind::kInternal, subscribe, 15, 35);
   const Foreign foreign = ReadSpans(scene.spans).foreign;
   EXPECT_THAT(Quality(foreign), AllOf(HasSubstr("at least 2.0"), HasSubstr("nothing is corrected")));
-  const trace::HopTimes& hop = foreign.rows.at(0).hop;
+  const trace::HopTimes& hop = foreign.rows[0].hop;
   EXPECT_EQ(hop.received, Scene::At(9));
   for (const Stage stage : {Stage::kClientPublish, Stage::kPublishRpc, Stage::kDispatchGap, Stage::kWork}) {
     EXPECT_GE(hop.stages[static_cast<size_t>(stage)].length, Duration{0});
@@ -208,7 +208,7 @@ TEST(ForeignTest, C67_WithoutEventsTheGateAndTheAckAreNotAvailable) {
       .Set("messaging.gcp_pubsub.result", std::string("acked"));
   scene.Add("s process", SpanKind::kInternal, subscribe, 110, 130);
   const Read read = ReadSpans(scene.spans);
-  const trace::HopTimes& hop = read.foreign.rows.at(0).hop;
+  const trace::HopTimes& hop = read.foreign.rows[0].hop;
   EXPECT_EQ(hop.stages[static_cast<size_t>(Stage::kPublishRpc)].length, std::chrono::milliseconds{8});
   EXPECT_EQ(hop.stages[static_cast<size_t>(Stage::kDeliveryGap)].length, std::chrono::milliseconds{18});
   EXPECT_FALSE(hop.has_lease_parts());

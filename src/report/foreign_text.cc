@@ -252,7 +252,7 @@ std::string ShortText(const Foreign& foreign, std::optional<int> streams) {
       StrCat("cause: ", worst.what, ". Worst at ", worst.where, worst.numbers.empty() ? "" : ": " + worst.numbers));
   constexpr size_t kSettings = 2;
   std::vector<std::string> named;
-  for (const Setting& setting : SettingsOf(foreign, streams)) {
+  for (const Setting& setting : SettingsOf(foreign, findings, streams)) {
     if (named.size() == kSettings) break;
     if (std::find(named.begin(), named.end(), setting.name) != named.end()) continue;
     out += QualityNote(StrCat(
@@ -275,7 +275,7 @@ std::string FindingsText(const Foreign& foreign, std::optional<int> streams) {
     out += streams ? "\nYou are here\n" : "\nYou are here (say --streams N if you know how many are open)\n";
   }
   for (const Place& place : places) out += PlaceLine(place);
-  const std::vector<Setting> settings = SettingsOf(foreign, streams);
+  const std::vector<Setting> settings = SettingsOf(foreign, findings, streams);
   if (!settings.empty()) out += "\nWhat you can set today\n" + SettingsOfNames(settings);
   return out;
 }

@@ -75,7 +75,7 @@ void FromSpans::AddTrace(std::span<const trace::Span> spans, const trace::TraceV
   std::sort(callbacks.begin(), callbacks.end());
   for (const MessageView& message : view.messages) {
     if (message.parent != 0 && std::binary_search(callbacks.begin(), callbacks.end(), message.parent)) {
-      inner_topics_.insert(message.topic);
+      inner_topics_.insert(NumberOf(message.topic));
     }
   }
   std::vector<Path> paths = builder_.Build(view, std::nullopt, nullptr);
@@ -118,34 +118,48 @@ void FromSpans::AddTrace(std::span<const trace::Span> spans, const trace::TraceV
 
 // Messages that went to several last subscriptions: an arm for each of these.
 void FromSpans::SplitForks() {
-  std::set<std::string> forked;
+  std::set<uint32_t> forked;
   for (const Found& found : found_) {
-    if (found.forked) forked.insert(found.path.arm);
+    if (found.forked) forked.insert(found.arm);
   }
-  forked_ = !found_.empty() && std::all_of(found_.begin(), found_.end(),
-                                           [&](const Found& found) { return forked.contains(found.path.arm); });
-  std::map<std::tuple<uint64_t, uint64_t, uint64_t>, uint64_t> numbers;
+  if (forked.empty()) return;
+  forked_ = std::all_of(found_.begin(), found_.end(), [&](const Found& found) { return forked.contains(found.arm); });
+  // Paths of one message follow each other.
+  uint64_t numbers = 0;
+  const Path* last = nullptr;
   for (Found& found : found_) {
-    if (!forked.contains(found.path.arm)) continue;
-    found.path.arm = StrCat(found.path.arm, " → ", found.leaf);
+    if (!forked.contains(found.arm)) continue;
+    found.arm = NumberOf(StrCat(names_[found.arm], " → ", names_[found.leaf]));
     if (found.slotted || !forked_) continue;
-    found.path.slot =
-        numbers.try_emplace({found.path.trace_hi, found.path.trace_lo, found.path.root_span}, numbers.size())
-            .first->second;
+    const Path& path = found.path;
+    const bool same = last != nullptr && std::tie(last->trace_hi, last->trace_lo, last->root_span) ==
+                                             std::tie(path.trace_hi, path.trace_lo, path.root_span);
+    numbers += same ? 0 : 1;
+    found.path.slot = numbers - 1;
+    last = &path;
   }
 }
 
-void FromSpans::AddPath(Path path, std::string leaf, const Index& index) {
+uint32_t FromSpans::NumberOf(std::string_view name) {
+  const auto found = numbers_.find(name);
+  if (found != numbers_.end()) return found->second;
+  names_.emplace_back(name);
+  return numbers_.emplace(name, static_cast<uint32_t>(names_.size() - 1)).first->second;
+}
+
+void FromSpans::AddPath(Path path, std::string_view leaf, const Index& index) {
   const MessageView* root = std::lower_bound(index.publishes.begin(), index.publishes.end(),
                                              std::pair<uint64_t, const MessageView*>(path.root_span, nullptr))
                                 ->second;
   Found& found = found_.emplace_back();
-  found.topic = root->topic;
-  found.leaf = std::move(leaf);
+  found.topic = NumberOf(root->topic);
+  found.leaf = NumberOf(leaf);
   found.due = Seen(root->scheduled);
   found.slotted = root->slot_label != 0;
   found.orphan = root->parent != 0 && !std::binary_search(index.spans.begin(), index.spans.end(), root->parent);
-  if (path.arm.empty()) path.arm = root->topic;
+  found.arm = path.arm.empty() ? found.topic : NumberOf(path.arm);
+  found.exactly_once = ExactlyOnce(path);
+  path.arm = {};
   found.path = std::move(path);
 }
 
@@ -164,8 +178,8 @@ void FromSpans::DropFragments() {
 std::vector<FromSpans::Arm> FromSpans::Arms() {
   std::map<std::string, Arm> by_name;
   for (Found& found : found_) {
-    Arm& arm = by_name[found.path.arm];
-    arm.name = found.path.arm;
+    Arm& arm = by_name[names_[found.arm]];
+    arm.name = names_[found.arm];
     arm.found.push_back(&found);
   }
   std::vector<Arm> arms;
@@ -182,7 +196,7 @@ std::vector<FromSpans::Arm> FromSpans::Arms() {
   // Standard ones first: what others are compared with. Else by name.
   const auto key = [](const Arm& arm) {
     const bool replay = arm.name.starts_with(kReplay);
-    const bool eos = std::any_of(arm.found.begin(), arm.found.end(), [](Found* f) { return ExactlyOnce(f->path); });
+    const bool eos = std::any_of(arm.found.begin(), arm.found.end(), [](Found* f) { return f->exactly_once; });
     return std::tuple(replay, eos, arm.name);
   };
   std::sort(arms.begin(), arms.end(), [&](const Arm& a, const Arm& b) { return key(a) < key(b); });
@@ -207,11 +221,14 @@ void FromSpans::ChooseHops(std::vector<Arm>& arms) {
 void FromSpans::ChooseSlots(std::vector<Arm>& arms) {
   bool slotted = true, unique = true, alike = true;
   for (const Arm& arm : arms) {
-    std::set<uint64_t> slots;
+    std::vector<uint64_t> slots;
+    slots.reserve(arm.found.size());
     for (const Found* found : arm.found) {
       slotted = slotted && (found->slotted || forked_);  // the same message is as good as a slot
-      unique = unique && slots.insert(found->path.slot).second;
+      slots.push_back(found->path.slot);
     }
+    std::sort(slots.begin(), slots.end());
+    unique = unique && std::adjacent_find(slots.begin(), slots.end()) == slots.end();
     alike = alike && arm.hops == arms.front().hops;
   }
   only_.paired = slotted && unique && alike;
@@ -241,13 +258,32 @@ ArmRun FromSpans::ToRun(const Arm& arm) {
   run.group = arm.name.starts_with(kReplay) ? "replay" : "spans";
   run.name = arm.name;
   run.sent = run.completed = run.planned = arm.found.size();  // of what is known; the rest is said, not counted
-  for (Found* found : arm.found) {
-    run.exactly_once_seen = run.exactly_once_seen || ExactlyOnce(found->path);
-    run.paths.push_back(std::move(found->path));
-  }
+  run.exactly_once_seen =
+      std::any_of(arm.found.begin(), arm.found.end(), [](const Found* found) { return found->exactly_once; });
   run.kind = run.exactly_once_seen ? "eos" : "std";
-  std::sort(run.paths.begin(), run.paths.end(), [](const Path& a, const Path& b) { return a.slot < b.slot; });
+  run.paths.reserve(arm.found.size());
   return run;
+}
+
+// Lets go of each as it moves, so that they are never in memory twice.
+void FromSpans::MovePaths(Run& run) {
+  WallTime first = WallTime::max(), last = WallTime::min();
+  std::pair<uint64_t, uint64_t> trace_before;
+  for (; !found_.empty(); found_.pop_front()) {
+    Found& found = found_.front();
+    if (found.arm == kNoArm) continue;
+    only_.due_times = only_.due_times && found.due;
+    const std::pair trace{found.path.trace_hi, found.path.trace_lo};
+    if (only_.explained == 0 || trace != trace_before) ++only_.explained;
+    trace_before = trace;
+    first = std::min(first, found.path.scheduled);
+    last = std::max(last, HandledAt(found.path));
+    run.arms[found.arm].paths.push_back(std::move(found.path));
+  }
+  if (only_.explained > 0) run.elapsed = last - first;
+  for (ArmRun& arm : run.arms) {
+    std::sort(arm.paths.begin(), arm.paths.end(), [](const Path& a, const Path& b) { return a.slot < b.slot; });
+  }
 }
 
 void FromSpans::NoteEnds() {
@@ -283,23 +319,17 @@ Run FromSpans::Finish(const std::string& source, uint64_t spans) {
   run.configuration.command = "analyze";
   run.configuration.hops = 0;
   only_.due_times = !arms.empty();
-  std::set<std::pair<uint64_t, uint64_t>> explained;
-  WallTime first = WallTime::max(), last = WallTime::min();
+  for (Found& found : found_) found.arm = kNoArm;
   for (const Arm& arm : arms) {
-    for (const Found* found : arm.found) {
-      only_.due_times = only_.due_times && found->due;
-      explained.emplace(found->path.trace_hi, found->path.trace_lo);
-      first = std::min(first, found->path.scheduled);
-      last = std::max(last, HandledAt(found->path));
-    }
+    for (Found* found : arm.found) found->arm = static_cast<uint32_t>(run.arms.size());
     run.configuration.hops = std::max(run.configuration.hops, static_cast<int>(arm.hops));
     run.arms.push_back(ToRun(arm));
   }
-  if (!explained.empty()) run.elapsed = last - first;
+  arms = {};
+  MovePaths(run);
   only_.source = source;
   only_.spans = spans;
   only_.traces = traces_;
-  only_.explained = explained.size();
   run.spans_only = std::move(only_);
   return run;
 }

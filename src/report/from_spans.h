@@ -2,9 +2,12 @@
 
 #include <array>
 #include <cstdint>
+#include <deque>
+#include <map>
 #include <set>
 #include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -43,14 +46,17 @@ class FromSpans {
   enum class End : uint8_t { kNotReceived, kNotHandled, kNotAcked, kGap };
   static constexpr size_t kEnds = 4;
 
+  // There may be millions: names are numbers of names_.
   struct Found {
-    trace::Path path;
-    std::string topic;  // of the first publish
-    bool due = false, slotted = false;
+    trace::Path path;  // without the name of its arm
+    uint32_t arm = 0;
+    uint32_t topic = 0;  // of the first publish
+    uint32_t leaf = 0;   // the last subscription
+    bool due = false, slotted = false, exactly_once = false;
     bool orphan = false;  // the first publish has a parent that is not in its trace
-    std::string leaf;     // the last subscription
     bool forked = false;  // the message went to several last subscriptions
   };
+  static constexpr uint32_t kNoArm = UINT32_MAX;
   struct Arm {
     std::string name;
     std::vector<Found*> found;
@@ -63,18 +69,22 @@ class FromSpans {
     std::vector<std::pair<uint64_t, const trace::MessageView*>> publishes;  // by create span
     std::vector<uint64_t> spans;
   };
-  void AddPath(trace::Path path, std::string leaf, const Index& index);
+  void AddPath(trace::Path path, std::string_view leaf, const Index& index);
   void SplitForks();
   void DropFragments();
   std::vector<Arm> Arms();
   void ChooseHops(std::vector<Arm>& arms);
   void ChooseSlots(std::vector<Arm>& arms);
   static ArmRun ToRun(const Arm& arm);
+  void MovePaths(Run& run);
+  uint32_t NumberOf(std::string_view name);
   void NoteEnds();
 
   trace::PathBuilder builder_;
-  std::vector<Found> found_;
-  std::set<std::string> inner_topics_;  // published to by a callback
+  std::deque<Found> found_;  // by trace
+  std::map<std::string, uint32_t, std::less<>> numbers_;
+  std::vector<std::string> names_;
+  std::set<uint32_t> inner_topics_;  // published to by a callback
   uint64_t traces_ = 0, other_traces_ = 0, without_path_ = 0, unpublished_ = 0;
   bool forked_ = false;  // every arm is one of several subscriptions of the same messages
   std::array<uint64_t, kEnds> ends_{};

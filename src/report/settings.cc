@@ -58,6 +58,7 @@ double MeanMs(const std::vector<int64_t>& values) {
 template <typename Of>
 std::vector<int64_t> Values(const Foreign& foreign, const DeliveryGroup& group, Of of) {
   std::vector<int64_t> values;
+  values.reserve(group.rows.size());
   for (const size_t index : group.rows) {
     if (const std::optional<Duration> one = of(foreign.rows[index])) values.push_back(one->count());
   }
@@ -68,20 +69,23 @@ std::vector<int64_t> Values(const Foreign& foreign, const DeliveryGroup& group, 
 // under way, so there were at least as many streams.
 int StreamsSeen(const Foreign& foreign, const DeliveryGroup& group) {
   std::vector<std::pair<WallTime, WallTime>> calls;
+  calls.reserve(group.rows.size());
   for (const size_t index : group.rows) {
-    const trace::HopTimes& hop = foreign.rows[index].hop;
+    const trace::HopTimes hop = foreign.rows[index].hop;
     if (hop.modack_start && hop.modack_end) calls.emplace_back(*hop.modack_start, *hop.modack_end);
   }
   std::sort(calls.begin(), calls.end());
   calls.erase(std::unique(calls.begin(), calls.end()), calls.end());  // messages of one response
-  std::vector<std::pair<WallTime, int>> steps;
-  for (const auto& [start, end] : calls) {
-    steps.emplace_back(start, 1);
-    steps.emplace_back(end, -1);
-  }
-  std::sort(steps.begin(), steps.end());
+  std::vector<WallTime> ends;
+  ends.reserve(calls.size());
+  for (const auto& [start, end] : calls) ends.push_back(end);
+  std::sort(ends.begin(), ends.end());
   int now = 0, most = 1;
-  for (const auto& [at, step] : steps) most = std::max(most, now += step);
+  auto ended = ends.begin();
+  for (const auto& [start, end] : calls) {
+    for (; ended != ends.end() && *ended <= start; ++ended) --now;
+    most = std::max(most, ++now);
+  }
   return most;
 }
 
@@ -222,9 +226,9 @@ std::vector<Place> PlacesOf(const Foreign& foreign, std::optional<int> streams) 
   return places;
 }
 
-std::vector<Setting> SettingsOf(const Foreign& foreign, std::optional<int> streams) {
+std::vector<Setting> SettingsOf(const Foreign& foreign, const std::vector<Finding>& findings,
+                                std::optional<int> streams) {
   std::vector<Setting> out;
-  const std::vector<Finding> findings = FindingsOf(foreign);
   for (const DeliveryGroup& group : foreign.groups) Adviser(foreign, group, findings, streams, out).Advise();
   std::stable_sort(out.begin(), out.end(), [](const Setting& a, const Setting& b) { return a.gain_ms > b.gain_ms; });
   return out;

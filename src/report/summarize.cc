@@ -47,6 +47,7 @@ template <typename Of>
 StageSummary SummarizeStage(const Paths& paths, Of of) {
   StageSummary out;
   std::vector<int64_t> lengths;
+  lengths.reserve(paths.size());
   for (const Path* path : paths) {
     const trace::StageTime time = of(*path);
     out.total += time.length;
@@ -68,6 +69,12 @@ void SetStages(const Paths& paths, ArmSummary& out) {
   }
   const size_t hops = paths.empty() ? 0 : paths[0]->hops.size();
   out.hops.resize(hops);
+  // Of paths with one hop the sums are that hop's.
+  const auto single = [](const Path* path) { return path->hops.size() == 1; };
+  if (hops == 1 && std::all_of(paths.begin(), paths.end(), single)) {
+    out.hops[0] = out.stages;
+    return;
+  }
   for (size_t hop = 0; hop < hops; ++hop) {
     for (size_t i = 0; i < trace::kStages; ++i) {
       out.hops[hop][i] = SummarizeStage(
@@ -158,14 +165,13 @@ ArmSummary SummarizeArm(const ArmRun& arm, const ArmPaths& counted, const Run& r
   SetEndToEnd(counted, AskedWork(run.configuration), out);
   SetStages(paths, out);
   for (const Path* path : paths) {
-    for (size_t i = 0; i < trace::kStages; ++i) {
-      const auto lacks = [i](const HopTimes& hop) { return !hop.Has(StageAt(static_cast<int>(i))); };
-      out.not_available[i] += std::any_of(path->hops.begin(), path->hops.end(), lacks) ? 1 : 0;
-    }
+    unsigned missing = 0;  // of any hop, a bit for each stage
     for (const HopTimes& hop : path->hops) {
+      missing |= hop.missing;
       AddParts(hop, out);
       AddGap(hop, out.gaps);
     }
+    for (size_t i = 0; i < trace::kStages; ++i) out.not_available[i] += missing >> i & 1;
     AddServerView(*path, out.server);
   }
   out.median = MedianPath(paths, AskedWork(run.configuration));

@@ -125,7 +125,9 @@ TEST(SummarizeTest, OfAMessageHandledTwiceTheFirstCounts) {
   report::Run run = OneHopRun({{"std", {milliseconds{5}}}});
   trace::Path again = run.arms[0].paths[0];
   again.until_handled = milliseconds{3};
-  again.hops[0].stages[Index(Stage::kDispatchGap)].length = milliseconds{3};
+  trace::HopTimes hop = again.hops[0];
+  hop.stages[Index(Stage::kDispatchGap)].length = milliseconds{3};
+  again.hops.Replace(0, hop);
   run.arms[0].paths.push_back(again);
   const ArmSummary arm = Summarize(run).arms[0];
   EXPECT_EQ(arm.n, 1u);
@@ -193,7 +195,9 @@ TEST(SummarizeTest, NegativeGapsAreExplainedByTheWrite) {
   run.configuration.hops = 4;
   ArmRun arm = MakeArm("here", "std", 1);
   trace::Path path = MakePath("std", 0, Duration{0}, {overtaking, late, blind, HopPlan{}});
-  path.hops[1].written = path.hops[1].publish_end;  // not before the answer
+  trace::HopTimes second = path.hops[1];
+  second.written = second.publish_end;  // not before the answer
+  path.hops.Replace(1, second);
   AddPath(arm, std::move(path));
   run.arms.push_back(std::move(arm));
   const NegativeGaps gaps = Summarize(run).arms[0].gaps;

@@ -104,8 +104,10 @@ Run ManyHops(uint64_t messages, int hops) {
 
 Run Slow(report::Run run) {  // beyond ten seconds
   for (trace::Path& path : run.arms[3].paths) {
-    path.hops[0].stages[3].length += seconds{3000};
-    path.hops[0].received += seconds{3000};
+    trace::HopTimes hop = path.hops[0];
+    hop.stages[3].length += seconds{3000};
+    hop.received += seconds{3000};
+    path.hops.Replace(0, hop);
     path.until_handled += seconds{3000};
   }
   return run;
@@ -213,7 +215,11 @@ TEST(RenderTextTest, NegativeGapsAreCountedAndExplained) {
       HasSubstr("replay.std 60 of 93: they overtook their publish's answer (the broker wrote the message before"));
   report::Run run = DefaultRun();
   for (trace::Path& path : run.arms[2].paths) {
-    for (trace::HopTimes& hop : path.hops) hop.written.reset();
+    for (size_t i = 0; i < path.hops.size(); ++i) {
+      trace::HopTimes hop = path.hops[i];
+      hop.written.reset();
+      path.hops.Replace(i, hop);
+    }
   }
   EXPECT_THAT(Flat(TextOf(run)),
               HasSubstr("negative delivery gaps that no broker instant explains: replay.std 60 of 93"));

@@ -114,21 +114,22 @@ Path PathBuilder::MakePath() const {
   path.trace_lo = view_->trace_lo;
   path.scheduled = Seen(root.scheduled) ? root.scheduled : root.publish_call;
   path.root_span = root.create_span;
-  path.hops.reserve(walk_.size());
+  std::vector<HopTimes> hops;
+  hops.reserve(walk_.size());
   for (size_t i = walk_.size(); i-- > 0;) {
     const DeliveryView& delivery = view_->deliveries[walk_[i]];
     const WallTime work_end =
         i == 0 ? LastWorkEnd(delivery) : view_->messages[view_->deliveries[walk_[i - 1]].message].publish_call;
-    path.hops.push_back(
-        TimesOfHop(view_->messages[delivery.message], delivery, SiblingsOf(delivery.message), work_end));
+    hops.push_back(TimesOfHop(view_->messages[delivery.message], delivery, SiblingsOf(delivery.message), work_end));
   }
-  path.hops.front().stages[static_cast<size_t>(Stage::kSendLateness)].length = root.publish_call - path.scheduled;
+  hops.front().stages[static_cast<size_t>(Stage::kSendLateness)].length = root.publish_call - path.scheduled;
   path.until_handled = LastWorkEnd(last) - path.scheduled;
   if (Seen(last.ack_end)) {
     WallTime acked = last.ack_end;
-    for (const HopTimes& hop : path.hops) acked = std::max(acked, hop.ack_end.value_or(acked));
+    for (const HopTimes& hop : hops) acked = std::max(acked, hop.ack_end.value_or(acked));
     path.until_acked = acked - path.scheduled;
   }
+  path.hops = HopList(hops);
   return path;
 }
 

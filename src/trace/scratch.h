@@ -16,7 +16,7 @@ class ScratchFile {
  public:
   virtual ~ScratchFile() = default;
 
-  // At the end. ResourceExhausted, with what to do, if there is no room.
+  // At the end. Unavailable, with what to do, if there is no room.
   virtual absl::Status Append(std::string_view bytes) = 0;
 
   // Fills [out, out + size) from `offset` on. DataLoss if so much is not there.

@@ -72,7 +72,7 @@ class TraceSet {
   explicit TraceSet(const Options& options);
 
   // Takes the spans (and empties `spans`). ResourceExhausted, with what to do,
-  // beyond the limit or if the scratch is full.
+  // beyond the limit; any other failure is the scratch's.
   absl::Status Add(std::vector<Span>& spans);
 
   // Each trace's spans, by trace id, its spans by theirs.

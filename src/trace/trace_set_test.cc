@@ -3,7 +3,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "base/text.h"
 #include "trace/foreign_testing.h"
+#include "trace/scratch_testing.h"
 
 namespace hopgap::trace {
 namespace {
@@ -22,7 +24,7 @@ Duration StagesOf(const Path& path) {
 TEST(TraceSetTest, C55_OneStandardMessageOfGo) {
   const std::vector<Path> paths = PathsOf(SetOf({GoHop()}));
   ASSERT_THAT(paths, SizeIs(1));
-  const HopTimes& hop = paths[0].hops.at(0);
+  const HopTimes& hop = paths[0].hops[0];
   EXPECT_EQ(LengthOfStage(hop, Stage::kClientPublish), 2ms);
   EXPECT_EQ(LengthOfStage(hop, Stage::kPublishRpc), 9ms);
   EXPECT_EQ(LengthOfStage(hop, Stage::kDeliveryGap), 19ms);
@@ -38,7 +40,7 @@ TEST(TraceSetTest, C55_OneStandardMessageOfGo) {
 TEST(TraceSetTest, C56_TheExactlyOnceGateIsTheReceiptCallAndNotTheWholeGap) {
   const std::vector<Path> paths = PathsOf(SetOf({GoHop(1, true)}));
   ASSERT_THAT(paths, SizeIs(1));
-  const HopTimes& hop = paths[0].hops.at(0);
+  const HopTimes& hop = paths[0].hops[0];
   EXPECT_TRUE(hop.exactly_once);
   EXPECT_EQ(LengthOfStage(hop, Stage::kDispatchGap), 80ms);
   EXPECT_EQ(hop.dispatch.lease_wait, 65ms);
@@ -96,7 +98,7 @@ TEST(TraceSetTest, C57_TheSamePhasesInEveryClientsWords) {
     EXPECT_TRUE(set.quality().clients.contains({words.client, "1.0"}));
     const std::vector<Path> paths = PathsOf(set);
     ASSERT_THAT(paths, SizeIs(1));
-    const HopTimes& hop = paths[0].hops.at(0);
+    const HopTimes& hop = paths[0].hops[0];
     EXPECT_TRUE(hop.exactly_once);
     EXPECT_EQ(LengthOfStage(hop, Stage::kPublishRpc), 9ms);
     EXPECT_EQ(LengthOfStage(hop, Stage::kDeliveryGap), 19ms);
@@ -129,7 +131,7 @@ TEST(TraceSetTest, TheConventionsInBothWordOrdersByParentOrByLink) {
       EXPECT_EQ(set.quality().linked, by_link ? 1u : 0u);
       const std::vector<Path> paths = PathsOf(set);
       ASSERT_THAT(paths, SizeIs(1));
-      const HopTimes& hop = paths[0].hops.at(0);
+      const HopTimes& hop = paths[0].hops[0];
       EXPECT_EQ(LengthOfStage(hop, Stage::kPublishRpc), 10ms);
       EXPECT_EQ(LengthOfStage(hop, Stage::kDeliveryGap), 20ms);
       EXPECT_EQ(LengthOfStage(hop, Stage::kWork), 20ms);
@@ -216,7 +218,7 @@ TEST(TraceSetTest, C60_ARedeliveryIsNotASlowDelivery) {
   scene.Add("s process", SpanKind::kInternal, second, 10'088, 10'100);
   const std::vector<Path> paths = PathsOf(SetOf({scene}));
   ASSERT_THAT(paths, SizeIs(1));
-  const HopTimes& hop = paths[0].hops.at(0);
+  const HopTimes& hop = paths[0].hops[0];
   EXPECT_EQ(hop.attempts, 2);
   EXPECT_EQ(hop.redelivery_wait, 10'025ms);
   EXPECT_EQ(LengthOfStage(hop, Stage::kDeliveryGap) - hop.redelivery_wait, 19ms);
@@ -351,6 +353,80 @@ TEST(TraceSetTest, JoinsInACircleEnd) {
         {.trace_hi = 0, .trace_lo = other->spans[0].trace_lo, .span = other->spans[0].span, .attributes = {}});
   }
   EXPECT_EQ(SetOf({a, b}).quality().linked, 2u);
+}
+
+// Of calls, links back, duplicates and deliveries that join over two traces.
+std::vector<Span> OfEverything() {
+  std::vector<Span> all;
+  Scene rpc(100), c = GoHop(3);
+  rpc.Add("t publish", SpanKind::kInternal, 0, 2, 22);
+  for (uint64_t i = 1; i <= 2; ++i) {
+    Scene scene = GoHop(i, true);
+    scene.spans[0].events.clear();
+    if (i == 1) rpc.LinkTo(scene, scene.spans[0].span);
+    if (i == 2) scene.spans[0].links.push_back({0, 100, rpc.last().span, {}});
+    // The second's delivery is of the first's publish, the third's of the second's: that trace moves twice.
+    if (i == 2) scene.spans[1].parent = 0, scene.spans[1].links.push_back({0, 1, all[0].span, {}});
+    if (i == 2) c.spans[1].parent = 0, c.spans[1].links.push_back({0, 2, scene.spans[0].span, {}});
+    for (int twice = 0; twice < 2; ++twice) all.insert(all.end(), scene.spans.begin(), scene.spans.end());
+  }
+  Scene ack(200);
+  ack.Add("s ack", SpanKind::kInternal, 0, 58, 63);
+  ack.LinkTo(c, c.spans[1].span);
+  ack.last().links.push_back({0, 77, 78, {}});
+  c.spans[1].events.clear();
+  for (const Scene* scene : {&rpc, &c, &ack}) all.insert(all.end(), scene->spans.begin(), scene->spans.end());
+  return all;
+}
+
+std::string SetInWords(std::vector<Span> spans, const TraceSet::Options& options) {
+  TraceSet set(options);
+  EXPECT_TRUE(set.Add(spans).ok());
+  std::string out;
+  const absl::Status status = set.Finish({.join_message_ids = true}, [&](std::span<const Span> trace) {
+    for (const Span& span : trace) {
+      out += StrCat(span.trace_lo, " ", span.span, " ", span.parent, " ", span.name, "\n");
+      for (const SpanEvent& event : span.events) out += StrCat("  ", event.name, " ", ToNanos(event.at), "\n");
+    }
+  });
+  EXPECT_TRUE(status.ok()) << status;
+  const SpanQuality& quality = set.quality();
+  return StrCat(out, quality.spans, " ", quality.traces, " ", quality.duplicates, " ", quality.linked, " ",
+                quality.dangling_links, " ", quality.inferred_events, " ", quality.missing_parents);
+}
+
+TEST(TraceSetTest, WhatIsOverTheLimitGoesToTheScratchAndGivesTheSame) {
+  const std::string want = SetInWords(OfEverything(), {});
+  EXPECT_NE(want.find("  ack start 1000058000000"), std::string::npos) << want;  // over two moves
+  for (const size_t limit : {size_t{1}, (size_t{1} << 20) + 100, (size_t{1} << 20) + 500}) {
+    ScratchFake scratch;
+    EXPECT_EQ(SetInWords(OfEverything(), {.memory_max = limit, .scratch = &scratch}), want) << limit;
+    EXPECT_FALSE(scratch.files.empty());
+  }
+}
+
+TEST(TraceSetTest, AScratchThatIsFullIsSaidWhereverItHappens) {
+  for (size_t room = 0, failures = 1; failures > 0; room += 400) {
+    ScratchFake scratch(room);
+    TraceSet set({.memory_max = 1, .scratch = &scratch});
+    std::vector<Span> spans = OfEverything();
+    absl::Status status = set.Add(spans);
+    if (status.ok()) status = set.Finish();
+    failures = status.ok() ? 0 : 1;
+    if (failures == 0) break;
+    EXPECT_EQ(status.code(), absl::StatusCode::kUnavailable) << room << status;
+    ASSERT_LT(room, 100'000u);
+  }
+}
+
+TEST(TraceSetTest, AScratchThatLosesBytesIsSaid) {
+  ScratchFake scratch;
+  TraceSet set({.memory_max = 1, .scratch = &scratch});
+  std::vector<Span> spans = OfEverything();
+  ASSERT_TRUE(set.Add(spans).ok());
+  ASSERT_TRUE(set.Finish().ok());
+  for (const auto& file : scratch.files) file->resize(file->size() / 2);
+  EXPECT_EQ(set.ForEachTrace([](std::span<const Span>) {}).code(), absl::StatusCode::kDataLoss);
 }
 
 TEST(TraceSetTest, MoreSpansThanItHoldsAreRefusedByNumber) {

@@ -1,14 +1,23 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <filesystem>
+#include <iterator>
 #include <map>
+#include <random>
 #include <tuple>
+#include <utility>
 
 #include "base/text.h"
+#include "formats/analysis_json.h"
+#include "formats/scratch_file.h"
+#include "formats/summary_json.h"
 #include "formats/trace_file.h"
 #include "report/foreign.h"
 #include "report/from_spans.h"
+#include "report/summary.h"
+#include "report/text.h"
 #include "trace/trace_set.h"
 
 // What the official clients of four languages wrote, recorded against our broker
@@ -28,7 +37,23 @@ struct Analysis {
   report::Foreign foreign;
   report::Run run;
   formats::TraceSource source;
+  bool join_message_ids = false, spilled = false;
 };
+
+std::optional<Analysis> Explain(trace::TraceSet& set, Analysis out) {
+  report::FromSpans from_spans;
+  report::ForeignBuilder builder;
+  const absl::Status status =
+      set.Finish({.join_message_ids = out.join_message_ids}, [&](std::span<const trace::Span> spans) {
+        from_spans.AddTrace(spans);
+        builder.AddTrace(spans);
+      });
+  EXPECT_TRUE(status.ok()) << status;
+  out.foreign = builder.Finish(set.quality());
+  out.run = from_spans.Finish("golden", set.quality().spans);
+  out.spilled = set.spilled();
+  return out;
+}
 
 std::optional<Analysis> Read(const std::vector<std::string>& files) {
   trace::TraceSet set;
@@ -41,22 +66,13 @@ std::optional<Analysis> Read(const std::vector<std::string>& files) {
     EXPECT_FALSE(source->partial()) << file;
     out.source = *source;
   }
-  report::FromSpans from_spans;
-  report::ForeignBuilder builder;
-  const absl::Status status = set.Finish({}, [&](std::span<const trace::Span> spans) {
-    from_spans.AddTrace(spans);
-    builder.AddTrace(spans);
-  });
-  EXPECT_TRUE(status.ok()) << status;
-  out.foreign = builder.Finish(set.quality());
-  out.run = from_spans.Finish("golden", set.quality().spans);
-  return out;
+  return Explain(set, std::move(out));
 }
 
 using Key = std::tuple<uint64_t, uint64_t, uint64_t>;
-std::map<Key, const DeliveryRow*> ByDelivery(const report::Foreign& foreign) {
-  std::map<Key, const DeliveryRow*> rows;
-  for (const DeliveryRow& row : foreign.rows) rows[{row.trace_hi, row.trace_lo, row.subscribe_span}] = &row;
+std::map<Key, DeliveryRow> ByDelivery(const report::Foreign& foreign) {
+  std::map<Key, DeliveryRow> rows;
+  for (const DeliveryRow& row : foreign.rows) rows[{row.trace_hi, row.trace_lo, row.subscribe_span}] = row;
   return rows;
 }
 
@@ -70,8 +86,8 @@ void ExpectSame(const report::Foreign& want, const report::Foreign& got, Duratio
     const auto found = actual.find(key);
     ASSERT_NE(found, actual.end());
     for (const Stage stage : stages) {
-      EXPECT_EQ(found->second->hop.Has(stage), row->hop.Has(stage)) << trace::StageName(stage);
-      EXPECT_LE(std::chrono::abs(LengthOf(*found->second, stage) - LengthOf(*row, stage)), within)
+      EXPECT_EQ(found->second.hop.Has(stage), row.hop.Has(stage)) << trace::StageName(stage);
+      EXPECT_LE(std::chrono::abs(LengthOf(found->second, stage) - LengthOf(row, stage)), within)
           << trace::StageName(stage);
     }
   }
@@ -161,6 +177,68 @@ TEST(GoldenTest, PublishStartsAreThoseThatTheBrokerSaw) {
       }
       std::sort(sent.begin(), sent.end());
       EXPECT_LE(sent[sent.size() / 2], most);
+    }
+  }
+}
+
+// Everything that is said of an analysis.
+std::string Said(const Analysis& analysis) {
+  const report::Summary summary = report::Summarize(analysis.run);
+  std::string out = formats::SummaryJson(summary, formats::AnalysisJson(analysis.foreign, {}, std::nullopt)) +
+                    formats::DeliveriesCsv(analysis.foreign) + report::QualityText(analysis.foreign, {}) +
+                    report::DeliveriesText(analysis.foreign) + report::FindingsText(analysis.foreign, std::nullopt);
+  if (!analysis.run.arms.empty()) out += report::RenderText(summary, {.per_hop = true});
+  return out;
+}
+
+// The same spans once more, and each in another trace than its publish, for what
+// only a join of far traces brings together.
+std::vector<trace::Span> Apart(std::vector<trace::Span> spans) {
+  for (trace::Span& span : spans) {
+    if (span.name.ends_with("subscribe") && span.parent != 0) {
+      span.links.push_back({span.trace_hi, span.trace_lo, std::exchange(span.parent, 0), {}});
+    }
+    if (span.kind != trace::SpanKind::kProducer) span.trace_lo ^= 0x5555;
+  }
+  return spans;
+}
+
+std::string SaidOf(std::vector<trace::Span> spans, size_t memory_max, bool join_message_ids) {
+  formats::FileScratch scratch("");
+  trace::TraceSet set({.memory_max = memory_max, .scratch = &scratch});
+  EXPECT_TRUE(set.Add(spans).ok());
+  Analysis out;
+  out.join_message_ids = join_message_ids;
+  const auto analysis = Explain(set, std::move(out));
+  EXPECT_EQ(analysis->spilled, memory_max < trace::TraceSet::kMemoryMax);
+  return Said(*analysis);
+}
+
+TEST(GoldenTest, WhatGoesToTheDiskAndInWhichOrderItComesChangesNoByte) {
+  for (const char* language : kLanguages) {
+    for (const char* kind : {"std", "eos"}) {
+      SCOPED_TRACE(StrCat(language, " ", kind));
+      const std::string name = StrCat(kData, "traces/", language, "-", kind);
+      std::vector<trace::Span> recorded;
+      for (const char* file : {".otlp.jsonl", ".broker.otlp.jsonl"}) {
+        const auto source = formats::ReadTraceFile(name + file, [&](std::vector<trace::Span>& some) {
+          std::move(some.begin(), some.end(), std::back_inserter(recorded));
+          some.clear();
+          return absl::OkStatus();
+        });
+        ASSERT_TRUE(source.ok());
+      }
+      for (const bool apart : {false, true}) {
+        std::vector<trace::Span> spans = apart ? Apart(recorded) : recorded;
+        const std::string want = SaidOf(spans, trace::TraceSet::kMemoryMax, apart);
+        for (const size_t memory_max : {size_t{1}, (size_t{1} << 20) + 2'000, (size_t{1} << 20) + 6'000}) {
+          constexpr uint64_t kSeed = 20240611;
+          std::mt19937_64 random(kSeed + memory_max);
+          EXPECT_EQ(SaidOf(spans, memory_max, apart), want) << memory_max;
+          std::shuffle(spans.begin(), spans.end(), random);
+          EXPECT_EQ(SaidOf(spans, memory_max, apart), want) << memory_max << " shuffled, seed " << kSeed;
+        }
+      }
     }
   }
 }
