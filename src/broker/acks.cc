@@ -187,7 +187,7 @@ absl::Status Broker::Impl::Read(Instant now, Subscription& subscription, LeaseRe
     }
   }
   Classify(now, subscription, request);
-  return DrawLeg(subscription, request);
+  return DrawLeg(now, subscription, request);
 }
 
 void Broker::Impl::Classify(Instant now, Subscription& subscription, LeaseRequest& request) {
@@ -202,18 +202,19 @@ void Broker::Impl::Classify(Instant now, Subscription& subscription, LeaseReques
 
 // The added delay of the answer: the largest over the messages that are still
 // here. ResourceExhausted, with nothing counted, if no more can be held.
-absl::Status Broker::Impl::DrawLeg(Subscription& subscription, LeaseRequest& request) {
+absl::Status Broker::Impl::DrawLeg(Instant now, Subscription& subscription, LeaseRequest& request) {
   if (subscription.delays == nullptr) return absl::OkStatus();
   // A standard stream gets no answer that could be held.
   if (!request.call && !request.exactly_once) return absl::OkStatus();
   if (holds_ >= options_.held_max) return LimitReached("calls that added delays hold", options_.held_max);
   const Leg leg = request.ack ? Leg::kAck : Leg::kModack;
+  const bool cold = subscription.uses.NoteUse(leg, now, subscription.delays->profile());
   for (const LeaseRequest::Item& item : request.items) {
     Delivery* delivery = item.id ? subscription.Find(item.id->sequence) : nullptr;
     if (delivery == nullptr || delivery->generation == 0) continue;
     uint32_t& draws = request.ack ? delivery->ack_draws : delivery->modack_draws;
     const DrawKey& key = subscription.topic.log.Find(item.id->sequence)->draw;
-    request.added = std::max(request.added, subscription.delays->Draw(request.exactly_once, leg, key, draws++));
+    request.added = std::max(request.added, subscription.delays->Draw(request.exactly_once, leg, key, draws++, cold));
   }
   if (request.added > Duration{0}) ++holds_;
   return absl::OkStatus();

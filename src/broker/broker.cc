@@ -9,12 +9,6 @@
 #include "broker/impl.h"
 
 namespace hopgap::broker {
-namespace {
-
-constexpr size_t kLeasesPerRecord = 10'000;  // a record has to fit into a segment of the journal
-
-}  // namespace
-
 Broker::Broker(Options options, trace::EventSink& sink) : impl_(std::make_unique<Impl>(std::move(options), sink)) {}
 Broker::~Broker() = default;
 
@@ -216,7 +210,7 @@ void Broker::Impl::Stop(Instant now, Actions& out) {
     CloseAllStreams(*subscription, Stopping(), out);
     if (!subscription->exactly_once() || Has(Planted::kCleanStopForgetsLeases)) continue;
     subscription->ForEachLease(now, [&](const AckedDelivery& delivery, Duration remaining) {
-      if (std::get<CleanStop>(clean.back()).leases.size() == kLeasesPerRecord) {
+      if (std::get<CleanStop>(clean.back()).leases.size() == options_.deliveries_per_record_max) {
         std::get<CleanStop>(clean.back()).more = true;
         clean.emplace_back(CleanStop{});
       }

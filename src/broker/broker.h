@@ -59,6 +59,7 @@ class Broker {
     size_t messages_per_response_max = 1000;
     size_t bytes_per_response_max = 3'500'000;    // python's client takes 4 MiB
     size_t retained_bytes_max = size_t{4} << 30;  // in memory; beyond: Publish is RESOURCE_EXHAUSTED
+    size_t deliveries_per_record_max = 20'000;    // of the journal, about 20 bytes each: any segment has room
     size_t checkpoint_messages_per_slice = 4000;  // what a checkpoint may hold the strand for: about 1 ms
     size_t streams_max = 10'000;                  // beyond: RESOURCE_EXHAUSTED
     size_t waiting_pulls_max = 10'000;            // beyond: RESOURCE_EXHAUSTED

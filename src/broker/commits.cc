@@ -1,6 +1,8 @@
 #include "broker/commits.h"
 
 #include <algorithm>
+#include <type_traits>
+#include <variant>
 
 #include "base/check.h"
 
@@ -9,8 +11,26 @@ namespace hopgap::broker {
 void Commits::Persist(const std::vector<Record>& records, Then then, Actions& out) {
   std::vector<pubsub::Slices> encoded;
   encoded.reserve(records.size());
-  for (const Record& record : records) encoded.push_back(EncodeRecord(record));
+  for (const Record& record : records) Encode(record, encoded);
   PersistEncoded(std::move(encoded), std::move(then), out);
+}
+
+void Commits::Encode(const Record& record, std::vector<pubsub::Slices>& out) const {
+  const auto in_parts = [&](const auto& whole) {
+    using Kind = std::decay_t<decltype(whole)>;
+    if constexpr (requires { whole.subscription, whole.deliveries; }) {
+      if (whole.deliveries.size() <= deliveries_max_) return false;
+      for (size_t from = 0; from < whole.deliveries.size(); from += deliveries_max_) {
+        const auto begin = whole.deliveries.begin() + static_cast<ptrdiff_t>(from);
+        const size_t count = std::min(deliveries_max_, whole.deliveries.size() - from);
+        out.push_back(EncodeRecord(
+            Kind{.subscription = whole.subscription, .deliveries = {begin, begin + static_cast<ptrdiff_t>(count)}}));
+      }
+      return true;
+    }
+    return false;
+  };
+  if (!std::visit(in_parts, record)) out.push_back(EncodeRecord(record));
 }
 
 void Commits::PersistEncoded(std::vector<pubsub::Slices> records, Then then, Actions& out) {

@@ -13,6 +13,10 @@ namespace hopgap::broker {
 // to wait for one is to wait for all before it.
 class Commits {
  public:
+  // A record that lists more deliveries is made into several of one group: one
+  // has to fit into a segment of the journal, and any number may fail at once.
+  explicit Commits(size_t deliveries_per_record_max) : deliveries_max_(deliveries_per_record_max) {}
+
   // Emits one group. `then` runs when it is durable; null: nobody waits.
   void Persist(const std::vector<Record>& records, Then then, Actions& out);
 
@@ -36,6 +40,9 @@ class Commits {
     bool awaited = false;
     std::vector<Then> waiting;
   };
+  void Encode(const Record& record, std::vector<pubsub::Slices>& out) const;
+
+  const size_t deliveries_max_;
   std::deque<Group> pending_;
   PersistToken last_token_ = 0;
 };

@@ -386,6 +386,33 @@ TEST_F(RulesTest, ANackUnderExactlyOnceIsNotOneOfTheStandardDeliveryAfterACrash)
   EXPECT_THAT(held->Pull("sub"), SizeIs(1));
 }
 
+// The journal hears of standard deliveries at the switch only, and then also which of them had failed.
+TEST_F(RulesTest, AStandardDeliveryThatFailedBeforeTheSwitchIsNotCountedAgainInAHold) {
+  ASSERT_TRUE(world.Create("sub", "top", DeadLetters(false)).ok());
+  world.Publish("top", {"m"});
+  EXPECT_EQ(NackNext(world), 1);
+  const auto second = world.Pull("sub");
+  ASSERT_THAT(second, SizeIs(1));
+  EXPECT_EQ(second[0].delivery_attempt, 2);
+  world.Advance(11s);
+  ASSERT_TRUE(Turn(world, true).ok());
+  const auto held = AfterCrash(world, world.records, world.records.size());
+  EXPECT_TRUE(held->Modify("sub", AckIdsOf(second), 0).ok());
+  EXPECT_EQ(held->Pull("sub").at(0).delivery_attempt, 3);
+}
+
+// One that is out at the switch has not failed yet.
+TEST_F(RulesTest, AStandardDeliveryThatIsOutAtTheSwitchMayFailInAHold) {
+  ASSERT_TRUE(world.Create("sub", "top", DeadLetters(false)).ok());
+  world.Publish("top", {"m"});
+  EXPECT_EQ(NackNext(world), 1);
+  const auto second = world.Pull("sub");
+  ASSERT_TRUE(Turn(world, true).ok());
+  const auto held = AfterCrash(world, world.records, world.records.size());
+  EXPECT_TRUE(held->Modify("sub", AckIdsOf(second), 0).ok());
+  EXPECT_EQ(held->Pull("sub").at(0).delivery_attempt, 3);
+}
+
 TEST_F(RulesTest, AFailedIdSaysWhy) {
   std::vector<LeaseFailure> failures;
   auto options = World::Defaults();
@@ -430,6 +457,30 @@ TEST_F(RulesTest, AFailedIdSaysWhy) {
   EXPECT_TRUE(failures[0].ack);
   EXPECT_FALSE(failures[2].ack);
   EXPECT_THAT(Describe(failures[1]), ::testing::HasSubstr("delivery 2 of the message counts now"));
+}
+
+// A client that dies may have any number of messages; a segment of the journal has not room for any number.
+TEST(LargeRecordTest, FailuresOfManyAtOnceAreSeveralRecordsOfOneGroup) {
+  Broker::Options options = World::Defaults();
+  options.deliveries_per_record_max = 3;
+  World world(std::move(options));
+  ASSERT_TRUE(world.CreateTopic("top").ok());
+  ASSERT_TRUE(world.CreateTopic("dead").ok());
+  pubsub::Subscription value;
+  value.ack_deadline_seconds = 10;
+  value.dead_letter_policy = {.dead_letter_topic = World::Topic("dead"), .max_delivery_attempts = 5};
+  ASSERT_TRUE(world.Create("sub", "top", value).ok());
+  for (int i = 0; i < 8; ++i) world.Publish("top", {"m" + std::to_string(i)});
+  EXPECT_THAT(world.Pull("sub"), SizeIs(8));
+  world.Advance(1h);
+  std::vector<size_t> sizes;
+  std::set<Sequence> failed;
+  for (const DeliveriesFailed& record : world.Records<DeliveriesFailed>()) {
+    sizes.push_back(record.deliveries.size());
+    for (const AckedDelivery& delivery : record.deliveries) failed.insert(delivery.sequence);
+  }
+  EXPECT_THAT(sizes, ElementsAre(3, 3, 2));
+  EXPECT_THAT(failed, SizeIs(8));
 }
 
 }  // namespace

@@ -67,9 +67,25 @@ Duration QuantileTable::Mean() const {
   return Duration{static_cast<int64_t>(area / (2 * static_cast<unsigned __int128>(kFractionOne)))};
 }
 
-const QuantileTable& Profile::Table(bool exactly_once_subscription, Leg leg) const {
+const QuantileTable& Profile::Table(bool exactly_once_subscription, Leg leg, bool cold) const {
   const bool publish = leg == Leg::kPublishBefore || leg == Leg::kPublishAfter;
-  return (exactly_once_subscription && !publish ? exactly_once : standard)[static_cast<size_t>(leg)];
+  const bool own = exactly_once_subscription && !publish;
+  const auto index = static_cast<size_t>(leg);
+  const std::optional<QuantileTable>& of_cold = (own ? cold_exactly_once : cold_standard)[index];
+  return cold && of_cold ? *of_cold : (own ? exactly_once : standard)[index];
+}
+
+bool Profile::HasCold() const {
+  const auto given = [](const std::optional<QuantileTable>& table) { return table.has_value(); };
+  return std::any_of(cold_standard.begin(), cold_standard.end(), given) ||
+         std::any_of(cold_exactly_once.begin(), cold_exactly_once.end(), given);
+}
+
+bool LegUses::NoteUse(Leg leg, Instant now, const Profile& profile) {
+  std::optional<Instant>& last = last_[static_cast<size_t>(leg)];
+  const bool cold = !last || now - *last >= profile.cold_after;
+  last = now;
+  return cold;
 }
 
 DrawKey DrawKeyFor(std::optional<std::string_view> draw_attribute, std::string_view topic, uint64_t arrival) {
@@ -83,12 +99,12 @@ DrawKey DrawKeyFor(std::optional<std::string_view> draw_attribute, std::string_v
   return {.hop = HashName(topic), .slot = arrival, .from_message = false};
 }
 
-Duration Delays::Draw(bool exactly_once, Leg leg, const DrawKey& key, uint64_t attempt) const {
+Duration Delays::Draw(bool exactly_once, Leg leg, const DrawKey& key, uint64_t attempt, bool cold) const {
   const uint64_t leg_key = Mix(options_.seed, key.hop, static_cast<uint64_t>(leg));
   const bool stratified = key.from_message && attempt == 0 && key.slot < options_.strata;
   const uint64_t fraction =
       stratified ? StratifiedFraction(leg_key, options_.strata, key.slot) : FractionOf(Mix(leg_key, key.slot, attempt));
-  return options_.profile.Table(exactly_once, leg).At(fraction) + options_.planted[static_cast<size_t>(leg)];
+  return options_.profile.Table(exactly_once, leg, cold).At(fraction) + options_.planted[static_cast<size_t>(leg)];
 }
 
 }  // namespace hopgap::broker

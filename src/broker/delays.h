@@ -41,9 +41,25 @@ class QuantileTable {
 // A latency profile: tables per subscription kind and leg. The publish legs are
 // one table for both kinds (they are read for `standard`).
 struct Profile {
+  using Tables = std::array<QuantileTable, trace::kDelayLegs>;
   std::string name;
-  std::array<QuantileTable, trace::kDelayLegs> standard, exactly_once;
-  const QuantileTable& Table(bool exactly_once_subscription, Leg leg) const;
+  Tables standard, exactly_once;
+  // What a leg adds while it is cold; a leg without such a table never is.
+  std::array<std::optional<QuantileTable>, trace::kDelayLegs> cold_standard, cold_exactly_once;
+  Duration cold_after{0};  // a leg is cold that was not used for so long, or not yet
+  const QuantileTable& Table(bool exactly_once_subscription, Leg leg, bool cold = false) const;
+  bool HasCold() const;
+};
+
+// When a topic or subscription last used each leg. In memory only: who starts
+// again begins cold, as does who is new.
+class LegUses {
+ public:
+  // Whether `leg` is cold at `now`; afterwards it is in use.
+  bool NoteUse(Leg leg, Instant now, const Profile& profile);
+
+ private:
+  std::array<std::optional<Instant>, trace::kDelayLegs> last_{};
 };
 
 // Names one draw: the message's "hop.slot" (no arm in it: arms share their
@@ -55,7 +71,8 @@ struct DrawKey {
 };
 DrawKey DrawKeyFor(std::optional<std::string_view> draw_attribute, std::string_view topic, uint64_t arrival);
 
-// Added delays: each a pure function of (seed, key, attempt, leg).
+// Added delays: each a pure function of (seed, key, attempt, leg), and of whether
+// the leg is cold: the same luck, read from another table.
 class Delays {
  public:
   struct Options {
@@ -70,7 +87,7 @@ class Delays {
   explicit Delays(Options options) : options_(std::move(options)) {}
 
   // `attempt`: how often this leg was drawn for this key before.
-  Duration Draw(bool exactly_once, Leg leg, const DrawKey& key, uint64_t attempt) const;
+  Duration Draw(bool exactly_once, Leg leg, const DrawKey& key, uint64_t attempt, bool cold = false) const;
   const Profile& profile() const { return options_.profile; }
 
  private:

@@ -359,5 +359,75 @@ TEST_F(DrawnDelayTest, AnOrderingKeyKeepsItsOrder) {
   }
 }
 
+// Draws of which some are 0: who is not late himself may not overtake who is.
+class NowAndThenLateTest : public AddedDelayTest {
+ protected:
+  static Delays::Options SomeLate() {
+    Delays::Options options;
+    options.profile.standard[0] = *QuantileTable::Make({{0, 0ns}, {kFractionOne / 2, 0ns}, {kFractionOne, 10s}});
+    return options;
+  }
+  NowAndThenLateTest() : AddedDelayTest(With(SomeLate())) {}
+};
+
+TEST_F(NowAndThenLateTest, AnOrderingKeyKeepsItsOrder) {
+  for (uint64_t slot = 0; slot < 20; ++slot) {
+    world_.StartPublish("top", {Traced("1." + std::to_string(slot), "key")});
+  }
+  world_.Advance(20s);
+  const auto records = world_.Records<Published>();
+  ASSERT_THAT(records, SizeIs(20));
+  for (uint64_t slot = 0; slot < 20; ++slot) {
+    EXPECT_EQ(records[slot].messages.at(0).Attribute(pubsub::kDrawAttribute), "1." + std::to_string(slot));
+  }
+}
+
+// Legs that are cold when nobody used them for a minute, or yet.
+class ColdDelayTest : public AddedDelayTest {
+ protected:
+  static Delays::Options ColdLegs() {
+    Delays::Options options;
+    options.profile.cold_after = 1min;
+    options.profile.standard[0] = Flat(10ms);
+    options.profile.cold_standard[0] = Flat(500ms);
+    options.profile.exactly_once[2] = Flat(30ms);
+    options.profile.exactly_once[3] = Flat(40ms);
+    options.profile.cold_exactly_once[3] = Flat(4s);
+    return options;
+  }
+  ColdDelayTest() : AddedDelayTest(With(ColdLegs())) {}
+  Duration PublishTakes() {
+    const Instant start = world_.now;
+    return AnswerAfter(world_.StartPublish("top", {Traced()}), start);
+  }
+};
+
+TEST_F(ColdDelayTest, ALegIsColdAtFirstAndAfterDisuse) {
+  EXPECT_EQ(PublishTakes(), 500ms);
+  EXPECT_EQ(PublishTakes(), 10ms);
+  world_.Advance(59s - 2s);  // AnswerAfter() waits for 2 s
+  EXPECT_EQ(PublishTakes(), 10ms) << "59 s";
+  world_.Advance(60s - 2s);
+  EXPECT_EQ(PublishTakes(), 500ms) << "60 s";
+}
+
+TEST_F(ColdDelayTest, LegsAndSubscriptionsCoolDownApart) {
+  const StreamId eos = world_.Open("eos");
+  PublishTakes();
+  ASSERT_THAT(world_.Log(eos).at, SizeIs(2));
+  EXPECT_EQ(world_.Log(eos).at[1], kStart + 530ms) << "deliver has no cold table";
+  const auto ids = AckIdsOf(world_.Log(eos).Messages());
+  const auto modack_takes = [&](const std::string& name) {
+    const Instant start = world_.now;
+    const CallId call = world_.StartModify(name, ids, 60);
+    world_.Advance(5s);
+    return world_.Await(call).at - start;
+  };
+  EXPECT_EQ(modack_takes("eos"), 4s);
+  EXPECT_EQ(modack_takes("eos"), 40ms);
+  PublishTakes();
+  EXPECT_EQ(modack_takes("eos"), 40ms) << "a publish neither warms nor cools it";
+}
+
 }  // namespace
 }  // namespace hopgap::broker

@@ -121,8 +121,9 @@ void Broker::Impl::Requeue(Instant now, Subscription& subscription, Sequence seq
 Duration Broker::Impl::DrawDeliver(Instant now, Subscription& subscription, Sequence sequence, Delivery& delivery) {
   if (subscription.delays == nullptr) return Duration{0};
   const LoggedMessage& message = *subscription.topic.log.Find(sequence);
-  const Duration delay =
-      subscription.delays->Draw(subscription.exactly_once(), Leg::kDeliver, message.draw, delivery.deliver_draws++);
+  const bool cold = subscription.uses.NoteUse(Leg::kDeliver, now, subscription.delays->profile());
+  const Duration delay = subscription.delays->Draw(subscription.exactly_once(), Leg::kDeliver, message.draw,
+                                                   delivery.deliver_draws++, cold);
   if (delay > Duration{0}) {
     Trace(message.key, {.at = now,
                         .value = delay.count(),

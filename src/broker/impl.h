@@ -60,7 +60,7 @@ class Broker::Impl : public ImplState {
   struct PendingPublish;
   void Publish(Instant now, CallId call, pubsub::PublishRequest request, Actions& out);
   void Accept(Instant now, Topic& topic, std::vector<pubsub::Message> messages, PendingPublish& publish);
-  void DrawPublishLegs(const Topic& topic, PendingPublish& publish) const;
+  void DrawPublishLegs(Instant now, Topic& topic, PendingPublish& publish) const;
   void Append(Instant now, const std::shared_ptr<PendingPublish>& publish, Actions& out);
   std::vector<SendBoundRaised> RaiseBounds(Instant now, const Topic& topic) const;
   void OnPublished(Instant now, const std::shared_ptr<PendingPublish>& publish, Actions& out);
@@ -76,7 +76,7 @@ class Broker::Impl : public ImplState {
   void ModifyAckDeadline(Instant now, LeaseRequest request, Actions& out);
   using SharedRequest = std::shared_ptr<LeaseRequest>;  // shared: what waits is a copyable function
   absl::Status Read(Instant now, Subscription& subscription, LeaseRequest& request);
-  absl::Status DrawLeg(Subscription& subscription, LeaseRequest& request);
+  absl::Status DrawLeg(Instant now, Subscription& subscription, LeaseRequest& request);
   void Classify(Instant now, Subscription& subscription, LeaseRequest& request);
   void AckStandard(Instant now, Subscription& subscription, LeaseRequest& request, Actions& out);
   void AckExactlyOnce(Instant now, Subscription& subscription, const SharedRequest& request, Actions& out);

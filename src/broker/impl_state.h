@@ -33,7 +33,7 @@ class ImplState {
   const bool any_delays_;    // else nobody ever looks at a draw key
   trace::EventSink& sink_;
   Catalog catalog_;
-  Commits commits_;
+  Commits commits_{options_.deliveries_per_record_max};
   Held held_;
   Counters counters_;
   Instant read_at_;

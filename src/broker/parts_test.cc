@@ -256,7 +256,7 @@ TEST(SequenceWindowTest, WhatIsRebuiltMayComeInAnyOrderAndBeVisitedFromAnywhere)
 }
 
 TEST(CommitsTest, OneTokenAnswersForAllBeforeItAndOnlyOnce) {
-  Commits commits;
+  Commits commits(100);
   Actions out;
   std::string order;
   const auto note = [&order](const char* name) { return [&order, name](Instant, Actions&) { order += name; }; };

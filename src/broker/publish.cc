@@ -109,15 +109,21 @@ void Broker::Impl::Publish(Instant now, CallId call, pubsub::PublishRequest requ
     return Reply(call, LimitReached("calls that added delays hold", options_.held_max), out);
   }
   Accept(now, **topic, std::move(request.messages), *publish);
-  if (publish->before <= Duration{0}) return Append(now, publish, out);
-
+  // One that is not late itself waits, too, for those with a key that are held
+  // before it, also when their time has come and nobody has looked yet.
+  const bool keyed = !publish->messages[0].message.ordering_key().empty();
+  if (publish->before <= Duration{0} && !(keyed && (*topic)->keyed_held > 0)) return Append(now, publish, out);
+  if (!publish->holds) ++holds_;
+  publish->holds = true;
   Instant due = now + publish->before;
-  if (!publish->messages[0].message.ordering_key().empty()) {
+  if (keyed) {
     due = (*topic)->keyed_due = std::max((*topic)->keyed_due, due);
+    ++(*topic)->keyed_held;
   }
   held_publish_bytes_ += publish->bytes;
-  held_.Add(due, [this, publish](Instant at, Actions& then) {
+  held_.Add(due, [this, publish, keyed](Instant at, Actions& then) {
     held_publish_bytes_ -= publish->bytes;
+    if (Topic* held_for = keyed ? catalog_.FindTopic(publish->topic) : nullptr) --held_for->keyed_held;
     Append(at, publish, then);
   });
 }
@@ -139,7 +145,7 @@ void Broker::Impl::Accept(Instant now, Topic& topic, std::vector<pubsub::Message
   }
   RecordPublish(read_at_, publish, trace::What::kAccepted);
   if (topic.delays == nullptr) return;
-  DrawPublishLegs(topic, publish);
+  DrawPublishLegs(now, topic, publish);
   publish.holds = publish.before > Duration{0} || publish.after > Duration{0};
   if (publish.holds) ++holds_;
   for (const PendingPublish::Name& name : publish.names) {
@@ -154,10 +160,13 @@ void Broker::Impl::Accept(Instant now, Topic& topic, std::vector<pubsub::Message
 }
 
 // Of several messages the largest delay holds for all.
-void Broker::Impl::DrawPublishLegs(const Topic& topic, PendingPublish& publish) const {
-  for (const LoggedMessage& message : publish.messages) {
-    publish.before = std::max(publish.before, topic.delays->Draw(false, Leg::kPublishBefore, message.draw, 0));
-    publish.after = std::max(publish.after, topic.delays->Draw(false, Leg::kPublishAfter, message.draw, 0));
+void Broker::Impl::DrawPublishLegs(Instant now, Topic& topic, PendingPublish& publish) const {
+  for (const auto& [leg, delay] :
+       {std::pair{Leg::kPublishBefore, &publish.before}, std::pair{Leg::kPublishAfter, &publish.after}}) {
+    const bool cold = topic.uses.NoteUse(leg, now, topic.delays->profile());
+    for (const LoggedMessage& message : publish.messages) {
+      *delay = std::max(*delay, topic.delays->Draw(false, leg, message.draw, 0, cold));
+    }
   }
 }
 

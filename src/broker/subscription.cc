@@ -299,6 +299,23 @@ std::vector<AckedDelivery> Subscription::StartExactlyOnce() {
   return sent;
 }
 
+std::vector<AckedDelivery> Subscription::NoteFailuresOfNewest() {
+  std::vector<AckedDelivery> failed;
+  if (!value.dead_letter_policy) return failed;
+  deliveries_.ForEach([&](Sequence sequence, Delivery& delivery) {
+    const bool waits = delivery.state == State::kDelayed || delivery.state == State::kReady ||
+                       delivery.state == State::kAwaitsBound || delivery.state == State::kAwaitsGeneration;
+    if (!waits || delivery.generation_unsent || !delivery.returned) return;
+    Returned& returned = returned_[sequence];
+    const bool counted = returned.how == LeaseEnd::kExpired || returned.how == LeaseEnd::kNacked;
+    if (!counted || returned.failures == 0) return;
+    returned.journaled = returned.failures;
+    returned.failed = delivery.NewestJournaled();
+    failed.push_back({sequence, returned.failures});
+  });
+  return failed;
+}
+
 void Subscription::StopExactlyOnce() {
   exactly_once_ = false;
   awaiting_bound_.clear();

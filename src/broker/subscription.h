@@ -67,10 +67,11 @@ class Subscription : public SubscriptionState {
   size_t OnBoundDurable(Sequence bound);
 
   // Exactly-once delivery is switched on or off (see value) while messages are
-  // out; leases go on. On: nothing more is sent until the journal knows of the
-  // switch and of what was sent so far, which is named. Off: only when the
-  // journal knows.
+  // out; leases go on. On: nothing more is sent until the journal knows of it and
+  // of what was sent so far, which is named. Off: only when the journal knows.
   std::vector<AckedDelivery> StartExactlyOnce();
+  // For a record: the failures of messages whose newest delivery has failed.
+  std::vector<AckedDelivery> NoteFailuresOfNewest();
   void StopExactlyOnce();
   // The messages that are not finished with, or about to be.
   std::vector<SequenceRange> Unacked();

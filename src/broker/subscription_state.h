@@ -66,6 +66,7 @@ class SubscriptionState {
   std::string project;
   uint16_t place = 0;  // in the event sink
   const Delays* delays = nullptr;
+  LegUses uses;  // of the other legs
   Planted planted = Planted::kNone;
   SendBound bound;
   Duration ceiling;  // L, as it will be once all is durable

@@ -38,8 +38,10 @@ struct Topic {
   std::string project;
   uint16_t place = 0;
   const Delays* delays = nullptr;
+  LegUses uses;                        // of the publish legs
   uint64_t arrivals = 0;               // messages that ever came, in the order in which they did
   Instant keyed_due{Duration::min()};  // the latest due of a held request with an ordering key
+  uint64_t keyed_held = 0;             // such requests
   bool deleted = false;                // by name; lives on while a subscription does
   Sequence kept_from = 0;              // the first that it keeps, if it keeps any
   Sequence committed = 0;              // the journal has all below it

@@ -39,6 +39,9 @@ std::vector<Record> Broker::Impl::Admin::SwitchToExactlyOnce(Subscription& subsc
   for (const auto& stream : subscription.streams.all()) longest = std::max(longest, stream->lease);
   impl_.EnsureCeiling(subscription, longest, out_);
   if (!sent.empty()) records.push_back(Redelivered{.subscription = subscription.id, .deliveries = std::move(sent)});
+  // Which of those had failed the journal would not know: it has just heard of them.
+  std::vector<AckedDelivery> failed = subscription.NoteFailuresOfNewest();
+  if (!failed.empty()) records.push_back(DeliveriesFailed{.subscription = subscription.id, .deliveries = failed});
   const Sequence end = subscription.topic.log.next();
   SendBound& bound = subscription.bound;
   const Sequence raised = bound.requested() < end ? bound.Raise(end, now_) : bound.requested();

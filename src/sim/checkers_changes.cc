@@ -100,7 +100,15 @@ void Checkers::ChangeReplied(Instant now, uint64_t id, const CallBook& call, con
 // Nobody will hear what became of it: what it may have changed stays unclear.
 void Checkers::Abandon(Instant now, const CallBook& call) {
   SubscriptionBook* subscription = Find(call.resource);
-  if (call.method != Method::kSeek || subscription == nullptr) return;
+  if (subscription == nullptr) return;
+  // Nobody hears whether these counted.
+  for (const auto& [id, asked] : call.asked) {
+    const auto known = subscription->ids.find(id);
+    if (!asked.ack || known == subscription->ids.end()) continue;
+    InboxEntry& entry = subscription->inbox[known->second.message];
+    if (entry.newest && entry.newest->ack_id == id) entry.newest->ack_unknown = true;
+  }
+  if (call.method != Method::kSeek) return;
   --subscription->seeks_pending;
   ++subscription->version;
   subscription->sought_at = now;

@@ -15,7 +15,7 @@ using namespace std::chrono_literals;
 
 constexpr std::string_view kDeadTopic = "projects/p/topics/dead";
 
-enum PlanActor : uint64_t { kShape = 1, kNetwork, kDisk, kWorkload, kChanges, kStore };
+enum PlanActor : uint64_t { kShape = 1, kNetwork, kDisk, kWorkload, kChanges, kStore, kCold };
 
 void DrawNetwork(Dice& dice, FaultPlan& plan) {
   plan.delay_min = 50us;
@@ -42,16 +42,28 @@ void DrawDisk(Dice& dice, FaultPlan& plan) {
   if (plan.crash_about_every > Duration{0} && dice.Chance(300)) plan.crash_after_ok = dice.Between(1, 30);
 }
 
+broker::QuantileTable DrawTable(Dice& dice, Duration longest) {
+  auto made = broker::QuantileTable::Make(
+      {{.fraction = 0, .delay = 0ns}, {.fraction = kFractionOne, .delay = dice.Between(Duration{1ms}, longest)}});
+  HOPGAP_CHECK(made.ok(), "two points that rise");
+  return *std::move(made);
+}
+
 std::shared_ptr<const broker::Delays> DrawDelays(Dice& dice, uint64_t seed, Duration longest) {
   broker::Delays::Options options;
   options.seed = seed;
   for (auto* tables : {&options.profile.standard, &options.profile.exactly_once}) {
     for (broker::QuantileTable& table : *tables) {
-      if (dice.Chance(500)) continue;
-      auto made = broker::QuantileTable::Make(
-          {{.fraction = 0, .delay = 0ns}, {.fraction = kFractionOne, .delay = dice.Between(Duration{1ms}, longest)}});
-      HOPGAP_CHECK(made.ok(), "two points that rise");
-      table = *std::move(made);
+      if (!dice.Chance(500)) table = DrawTable(dice, longest);
+    }
+  }
+  Dice cold(seed, kCold);  // of its own: older seeds stay what they were, apart from this
+  if (cold.Chance(100)) {
+    options.profile.cold_after = cold.Between(Duration{100ms}, Duration{30s});
+    for (auto* tables : {&options.profile.cold_standard, &options.profile.cold_exactly_once}) {
+      for (std::optional<broker::QuantileTable>& table : *tables) {
+        if (!cold.Chance(500)) table = DrawTable(cold, longest);
+      }
     }
   }
   return std::make_shared<broker::Delays>(std::move(options));
@@ -144,16 +156,17 @@ void DrawChanges(Dice& dice, FaultPlan& plan) {
 // One seed in so many runs over the real journal.
 constexpr uint64_t kStoreSeeds = 10;
 
-// Records have to fit into a segment; small ones are sealed, copied and used again soon.
+// Records have to fit into a segment, also a publish of a hundred messages; small ones are sealed, copied and used again soon.
 void DrawStore(Dice& dice, FaultPlan& plan) {
   plan.store.on = plan.seed % kStoreSeeds == 0;
   plan.broker.checkpoint_messages_per_slice = dice.Between(1, 15);
+  plan.broker.deliveries_per_record_max = 100;
   // Snapshots that hold everything on a full disk leave nothing to be won, and then it does end the process.
   const bool batches =
       std::any_of(plan.publishers.begin(), plan.publishers.end(), [](const auto& p) { return p.library; });
   const bool letters = !plan.dead_letter_topic.name.empty();
   const bool small = !batches && !letters && plan.changes_about_every == Duration{0} && dice.Chance(700);
-  plan.store.segment_bytes = letters ? 64 << 10 : small ? 8 << 10 : 16 << 10;
+  plan.store.segment_bytes = letters || batches ? 64 << 10 : small ? 8 << 10 : 16 << 10;
   plan.store.bytes_max = plan.store.segment_bytes * (small ? dice.Between(4, 8) : 1000);
   if (small) plan.broker.checkpoint_messages_per_slice = dice.Between(1, 5);
   if (plan.crash_about_every > Duration{0} && dice.Chance(700)) plan.store.dies = dice.Between(2, 100);

@@ -63,6 +63,7 @@ class SimpleSubscriber final : public Client {
     StreamEvents events;
     events.response = [this, life = life_](const pubsub::StreamingPullResponse& response) {
       if (life != life_) return;
+      exactly_once_ = response.properties.exactly_once_delivery_enabled;
       Confirmed(response);
       for (const pubsub::ReceivedMessage& message : response.received_messages) Handle(message.ack_id);
     };
@@ -161,7 +162,7 @@ class SimpleSubscriber final : public Client {
 
   const SubscriberPlan its_;
   const std::string name_;
-  const bool exactly_once_;
+  bool exactly_once_;  // as the stream said last
   Net& net_;
   Dice dice_;
   uint64_t life_ = 0;
