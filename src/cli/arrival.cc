@@ -6,7 +6,7 @@
 namespace hopgap::cli {
 namespace {
 
-constexpr std::string_view kRampPrefix = "ramp:";
+constexpr std::string_view kRampPrefix = "ramp:", kBurstsPrefix = "bursts:", kGapPrefix = "gap=";
 
 absl::Status BadArrival(std::string_view text, std::string_view why) {
   return absl::InvalidArgumentError(StrCat("--arrival ", text, ": ", why));
@@ -25,6 +25,28 @@ absl::StatusOr<ArrivalPlan> ParseRamp(std::string_view text) {
                      .text = std::string(text)};
 }
 
+absl::StatusOr<ArrivalPlan> ParseBursts(std::string_view text, uint64_t millihertz) {
+  const std::string_view parts = text.substr(kBurstsPrefix.size());
+  const size_t comma = parts.find(',');
+  if (comma == std::string_view::npos || !parts.substr(comma + 1).starts_with(kGapPrefix)) {
+    return BadArrival(text, "is not bursts:N,gap=TIME, such as bursts:10,gap=30s");
+  }
+  const std::optional<uint64_t> burst = ParseNumber<uint64_t>(parts.substr(0, comma));
+  if (!burst || *burst < 1 || *burst > kBurstMax) {
+    return BadArrival(text, StrCat("N is a whole number in [1, ", kBurstMax, "]"));
+  }
+  const absl::StatusOr<Duration> gap =
+      ParseDuration("--arrival", std::string(parts.substr(comma + 1 + kGapPrefix.size())));
+  if (!gap.ok() || *gap <= Duration{0} || *gap > kGapMax) return BadArrival(text, "TIME is a time in (0, 24h]");
+  if (*burst > 1 && *gap <= lab::Schedule(millihertz, 1).period()) {
+    return BadArrival(text, "the silence is no longer than the time between two messages at --rate");
+  }
+  ArrivalPlan plan{
+      .millihertz = 0, .arrival = lab::Arrival::Bursts(millihertz, *burst, *gap), .text = std::string(text)};
+  plan.millihertz = plan.arrival.MeanOfBursts();
+  return plan;
+}
+
 }  // namespace
 
 absl::StatusOr<ArrivalPlan> ParseArrival(std::string_view arrival, std::string_view rate, bool rate_given,
@@ -33,11 +55,13 @@ absl::StatusOr<ArrivalPlan> ParseArrival(std::string_view arrival, std::string_v
     if (rate_given) return BadArrival(arrival, "says the rates itself; leave --rate out");
     return ParseRamp(arrival);
   }
-  if (arrival != "constant" && arrival != "poisson") {
-    return BadArrival(arrival, "is none of constant, poisson, ramp:FROM-TO");
+  const bool bursts = arrival.starts_with(kBurstsPrefix);
+  if (arrival != "constant" && arrival != "poisson" && !bursts) {
+    return BadArrival(arrival, "is none of constant, poisson, ramp:FROM-TO, bursts:N,gap=TIME");
   }
   const absl::StatusOr<uint64_t> millihertz = ParseRate(rate);
   if (!millihertz.ok()) return millihertz.status();
+  if (bursts) return ParseBursts(arrival, *millihertz);
   ArrivalPlan plan{.millihertz = *millihertz, .arrival = {}, .text = {}};
   if (arrival == "constant") return plan;
   plan.arrival = {.kind = lab::Arrival::Kind::kPoisson, .seed = seed};

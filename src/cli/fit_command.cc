@@ -13,8 +13,10 @@
 #include "cli/exit_codes.h"
 #include "cli/fitting.h"
 #include "cli/loaded_run.h"
+#include "cli/options.h"
 #include "cli/prediction.h"
 #include "cli/signals.h"
+#include "formats/profile_file.h"
 
 namespace hopgap::cli {
 namespace {
@@ -23,6 +25,7 @@ struct FitCommandOptions {
   std::vector<std::string> paths;
   std::string out, group, name = "fitted";
   uint32_t streams = 0;  // 0: not given
+  std::string cold_after;
   bool check = false, json = false;
 };
 
@@ -39,9 +42,10 @@ absl::Status WriteNewFile(const std::string& path, const std::string& text) {
 }
 
 // Fits one half of the messages and holds the simulation of that against the other.
-int CheckFit(const report::Run& run, const FitCommandOptions& options) {
+int CheckFit(const report::Run& run, const FitCommandOptions& options, std::optional<Duration> cold_after) {
   using Part = report::FitOptions::Part;
-  const absl::StatusOr<Fitted> half = FitProfile(run, options.group, Part::kEven, "half", NameOfRun(options.paths));
+  const absl::StatusOr<Fitted> half =
+      FitProfile(run, options.group, Part::kEven, "half", NameOfRun(options.paths), cold_after);
   if (!half.ok()) return Fail(kBadConfiguration, MessageOf(half.status()));
   const std::optional<uint32_t> streams = options.streams == 0 ? std::nullopt : std::optional(options.streams);
   absl::StatusOr<Plan> plan = PlanOf(run, options.group, streams);
@@ -68,11 +72,23 @@ int CheckFit(const report::Run& run, const FitCommandOptions& options) {
   return kOk;
 }
 
+absl::StatusOr<std::optional<Duration>> ColdAfter(const FitCommandOptions& options) {
+  if (options.cold_after.empty()) return std::nullopt;
+  const absl::StatusOr<Duration> length = ParseDuration("--cold-after", options.cold_after);
+  if (!length.ok()) return length.status();
+  if (ToMillis(*length) < 1 || ToMillis(*length) > formats::kColdAfterMsMax) {
+    return absl::InvalidArgumentError(StrCat("--cold-after ", options.cold_after, ": is outside [1ms, 24h]"));
+  }
+  return *length;
+}
+
 int FitCommand(const FitCommandOptions& options) {
+  const absl::StatusOr<std::optional<Duration>> cold_after = ColdAfter(options);
+  if (!cold_after.ok()) return Fail(kBadConfiguration, MessageOf(cold_after.status()));
   absl::StatusOr<report::Run> run = LoadRun(options.paths);
   if (!run.ok()) return Fail(kBadConfiguration, MessageOf(run.status()));
-  const absl::StatusOr<Fitted> fitted =
-      FitProfile(*run, options.group, report::FitOptions::Part::kAll, options.name, NameOfRun(options.paths));
+  const absl::StatusOr<Fitted> fitted = FitProfile(*run, options.group, report::FitOptions::Part::kAll, options.name,
+                                                   NameOfRun(options.paths), *cold_after);
   if (!fitted.ok()) return Fail(kBadConfiguration, MessageOf(fitted.status()));
   if (!options.out.empty()) {
     if (absl::Status status = WriteNewFile(options.out, fitted->json); !status.ok()) {
@@ -88,7 +104,7 @@ int FitCommand(const FitCommandOptions& options) {
     std::printf("SAVED   %s\n", options.out.c_str());
     std::printf("NEXT    hopgap simulate --profile %s\n", options.out.c_str());
   }
-  return options.check ? CheckFit(*run, options) : kOk;
+  return options.check ? CheckFit(*run, options, *cold_after) : kOk;
 }
 
 }  // namespace
@@ -101,6 +117,10 @@ void AddFit(CLI::App& app, Commands& commands) {
   command->add_option("--out", options->out, "profile file to write");
   command->add_option("--name", options->name, "of the profile")->capture_default_str();
   command->add_option("--group", options->group, "whose arms: here, replay, spans (default: the run's last group)");
+  command->add_option(
+      "--cold-after", options->cold_after,
+      "calls of a topic or subscription that was not used for so long are cold, and get tables of their\n"
+      "own (default: none is)");
   CLI::Option* check = command->add_flag("--check", options->check,
                                          "fit one half of the messages and say how well it predicts the other");
   command->add_option("--streams", options->streams, "for --check of spans alone: streams of each subscription")

@@ -16,9 +16,11 @@ double Fitted::MessagesPerResponse(bool exactly_once) const {
 }
 
 absl::StatusOr<Fitted> FitProfile(const report::Run& run, const std::string& group, report::FitOptions::Part part,
-                                  const std::string& name, const std::string& source) {
+                                  const std::string& name, const std::string& source,
+                                  std::optional<Duration> cold_after) {
   Fitted fitted;
-  fitted.fit = report::FitRun(run, {.group = group, .one_way = SimulatedOneWay(), .part = part});
+  fitted.fit =
+      report::FitRun(run, {.group = group, .one_way = SimulatedOneWay(), .cold_after = cold_after, .part = part});
   if (!fitted.fit.Observed(false) && !fitted.fit.Observed(true)) {
     std::string groups;
     for (const report::ArmRun& arm : run.arms) {

@@ -23,7 +23,8 @@ struct Fitted {
 
 // InvalidArgument if there is no such group, or nothing was observed in it.
 absl::StatusOr<Fitted> FitProfile(const report::Run& run, const std::string& group, report::FitOptions::Part part,
-                                  const std::string& name, const std::string& source);
+                                  const std::string& name, const std::string& source,
+                                  std::optional<Duration> cold_after = {});
 
 // The chain with the fitted profile, and long enough for the simulation's interval
 // to be the narrower one.

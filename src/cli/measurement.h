@@ -22,6 +22,7 @@ Duration LengthToMeasure(const VirtualChain& chain);
 
 // The chain, really run: real gRPC on loopback, and a broker in this process that
 // adds the profile's delays. `saturated_at` as Predict() sets it, and a verdict.
+// A chain that is `alone` runs as processes, which are started for each message.
 // `stop_asked` may be empty; what it returns ends the run, which is Cancelled.
 // One at a time: chains that run side by side disturb each other.
 absl::StatusOr<report::ArmRun> Measure(const VirtualChain& chain, const std::function<std::string()>& stop_asked);

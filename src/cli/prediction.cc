@@ -1,12 +1,17 @@
 #include "cli/prediction.h"
 
+#include <absl/strings/str_format.h>
+
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <memory>
 #include <set>
 #include <utility>
 
+#include "base/draw.h"
 #include "base/text.h"
+#include "cli/arrival.h"
 #include "cli/result.h"
 #include "cli/setup.h"
 #include "client/model.h"
@@ -117,7 +122,14 @@ Planned PlanFromConfiguration(const report::Configuration& configuration, std::o
   chain.publish = configuration.publish_mode == "fire" ? lab::PublishMode::kFire : lab::PublishMode::kAwait;
   chain.gated = configuration.response_policy == "gated";
   chain.seed = configuration.seed;
-  if (!configuration.arrival.empty()) {
+  if (configuration.burst > 0) {
+    // It was checked when the run was asked for.
+    const absl::StatusOr<ArrivalPlan> arrival =
+        ParseArrival(configuration.arrival, absl::StrFormat("%.3f", configuration.rate_highest_per_second), true,
+                     configuration.seed);
+    if (arrival.ok()) chain.arrival = arrival->arrival;
+  }
+  if (!configuration.arrival.empty() && chain.arrival.burst == 0) {
     planned.assumed.push_back(StrCat("the run's messages arrived as ", configuration.arrival,
                                      "; simulated are evenly spread ones at the mean, ", configuration.rate_per_second,
                                      "/s"));
@@ -137,7 +149,9 @@ lab::Options LabOf(const VirtualChain& chain) {
   lab.hops = chain.hops;
   lab.work = chain.work;
   lab.millihertz = chain.millihertz;
+  lab.arrival = chain.arrival;
   lab.slots = chain.slots;
+  lab.message_bytes = chain.message_bytes;
   lab.streams = chain.streams;
   lab.max_outstanding_messages = chain.max_outstanding_messages;
   lab.publish = chain.publish;
@@ -147,11 +161,42 @@ lab::Options LabOf(const VirtualChain& chain) {
 
 void SetBrokerOf(const VirtualChain& chain, broker::Broker::Options& broker) {
   broker.response_policy = chain.gated ? broker::ResponsePolicy::kGated : broker::ResponsePolicy::kEager;
-  broker.delays[kReplayProject] = std::make_shared<broker::Delays>(
-      broker::Delays::Options{.profile = chain.profile, .seed = chain.seed, .strata = chain.slots, .planted = {}});
+  broker.delays[kReplayProject] = std::make_shared<broker::Delays>(broker::Delays::Options{
+      .profile = chain.profile, .seed = chain.seed, .strata = chain.alone ? 0 : chain.slots, .planted = {}});
+}
+
+absl::StatusOr<report::ArmRun> InRounds(
+    const VirtualChain& chain, const std::function<absl::StatusOr<report::ArmRun>(const VirtualChain& one)>& round) {
+  report::ArmRun sum;
+  for (uint64_t slot = 0; slot < chain.slots; ++slot) {
+    VirtualChain one = chain;
+    one.slots = 1;
+    one.seed = Mix(chain.seed, HashName("a message alone"), slot);
+    absl::StatusOr<report::ArmRun> arm = round(one);
+    if (!arm.ok()) return arm.status();
+    for (trace::Path& path : arm->paths) path.slot = slot;
+    if (slot == 0) {
+      sum = *std::move(arm);
+      continue;
+    }
+    for (const auto count :
+         {&report::ArmRun::planned, &report::ArmRun::sent, &report::ArmRun::completed, &report::ArmRun::lost,
+          &report::ArmRun::duplicates, &report::ArmRun::reprocessed, &report::ArmRun::handler_failures,
+          &report::ArmRun::deduplicated, &report::ArmRun::responses, &report::ArmRun::messages_received}) {
+      sum.*count += (*arm).*count;
+    }
+    sum.exactly_once_seen = sum.exactly_once_seen || arm->exactly_once_seen;
+    if (!arm->verdict.valid && sum.verdict.valid) sum.verdict = std::move(arm->verdict);
+    std::move(arm->paths.begin(), arm->paths.end(), std::back_inserter(sum.paths));
+  }
+  sum.saturated_at.reset();  // one message cannot be too many
+  return sum;
 }
 
 absl::StatusOr<report::ArmRun> Predict(const VirtualChain& chain, const std::function<std::string()>& stop_asked) {
+  if (chain.alone && chain.slots > 1) {
+    return InRounds(chain, [&](const VirtualChain& one) { return Predict(one, stop_asked); });
+  }
   sim::Options options;
   if (chain.one_way) options.one_way = *chain.one_way;
   options.lab = LabOf(chain);

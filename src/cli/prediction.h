@@ -25,13 +25,17 @@ struct VirtualChain {
   broker::Profile profile;  // what its broker adds
   int hops = 3;
   Duration work{0};
-  uint64_t millihertz = 1000;
+  uint64_t millihertz = 1000;  // the mean rate
+  lab::Arrival arrival{};
   uint64_t slots = 31;
+  uint64_t message_bytes = 0;  // of data; only a real network takes longer for more
   uint32_t streams = 4;
   int64_t max_outstanding_messages = 1000;
   lab::PublishMode publish = lab::PublishMode::kAwait;
   Duration offset{0};  // of its slots, as of the group that it was a part of
   bool gated = false;
+  // Each message alone, by a client and a broker that are new: see InRounds().
+  bool alone = false;
   uint64_t seed = 0;
   std::optional<Duration> one_way = {};  // of the modelled network; unset: SimulatedOneWay()
 };
@@ -47,6 +51,11 @@ Duration SimulatedOneWay();
 // ended, or if the backlog grew to the end (lab::SaturatedAt). Thread-safe.
 // `stop_asked` may be empty; what it returns ends the run, which is Cancelled.
 absl::StatusOr<report::ArmRun> Predict(const VirtualChain& chain, const std::function<std::string()>& stop_asked);
+
+// How Predict() and Measure() do a chain that is `alone`: `round` for each of its
+// messages, as a chain of one slot and a seed of its own. The paths' slots count on.
+absl::StatusOr<report::ArmRun> InRounds(
+    const VirtualChain& chain, const std::function<absl::StatusOr<report::ArmRun>(const VirtualChain& one)>& round);
 
 // The same by hand: means of the legs, one after the other, and what a message
 // waits for a stream that is busy with another's receipt modack. An order of

@@ -2,8 +2,6 @@
 
 #include <algorithm>
 #include <cstdio>
-#include <cstdlib>
-#include <filesystem>
 #include <utility>
 
 #include "base/text.h"
@@ -12,11 +10,11 @@
 #include "cli/exit_codes.h"
 #include "cli/folder.h"
 #include "cli/present.h"
+#include "cli/process_run.h"
 #include "cli/progress.h"
 #include "cli/result.h"
 #include "cli/setup.h"
 #include "cli/signals.h"
-#include "live/processes.h"
 #include "live/run.h"
 #include "report/text.h"
 
@@ -100,41 +98,12 @@ absl::StatusOr<live::Result> RunHere(live::Options live, const SpanSample& sampl
   return result;
 }
 
-// A folder for logs, ledgers and ready files, which goes away unless kept.
-class Scratch {
- public:
-  Scratch() : path_((std::filesystem::temp_directory_path() / "hopgap-XXXXXX").string()) {
-    if (mkdtemp(path_.data()) == nullptr) path_.clear();
-  }
-  ~Scratch() {
-    std::error_code ignored;
-    if (!kept_ && !path_.empty()) std::filesystem::remove_all(path_, ignored);
-  }
-  const std::string& path() const { return path_; }  // empty: it could not be made
-  void Keep() { kept_ = true; }
-
- private:
-  std::string path_;
-  bool kept_ = false;
-};
-
-absl::StatusOr<live::Result> RunAsProcesses(live::Options live, const SpanSample& sample, Folder& folder) {
-  Scratch scratch;
-  if (scratch.path().empty()) return absl::PermissionDeniedError("no temporary folder can be made; set TMPDIR");
-  std::error_code error;
-  const std::filesystem::path program = std::filesystem::read_symlink("/proc/self/exe", error);
-  if (error) return absl::InternalError("our own program cannot be found");
-  live::ProcessesOptions options{.run = std::move(live), .program = program.string(), .folder = scratch.path()};
+absl::StatusOr<live::Result> RunApart(live::Options live, const SpanSample& sample, Folder& folder) {
   absl::StatusOr<live::Result> result =
-      live::RunProcesses(std::move(options), [&](uint64_t slot, std::vector<trace::Span>& message) {
+      RunAsProcesses(std::move(live), [&](uint64_t slot, std::vector<trace::Span>& message) {
         if (folder.wanted() && sample.Takes(slot)) folder.AddSpans(message);
       });
-  if (!result.ok()) {
-    scratch.Keep();
-    return absl::Status(result.status().code(),
-                        StrCat(MessageOf(result.status()), "; the processes' logs are in ", scratch.path()));
-  }
-  folder.AddLedger(result->outcome);
+  if (result.ok()) folder.AddLedger(result->outcome);
   return result;
 }
 
@@ -163,7 +132,7 @@ int RunCommand(RunOptions options) {
   live::Options live = LiveOptions(options, *setup, *capacities);
   live.progress = [&](const live::Progress& progress) { printer.Show(progress); };
   absl::StatusOr<live::Result> result =
-      options.processes ? RunAsProcesses(std::move(live), sample, *folder) : RunHere(std::move(live), sample, *folder);
+      options.processes ? RunApart(std::move(live), sample, *folder) : RunHere(std::move(live), sample, *folder);
   if (!result.ok()) return Fail(CodeOfTarget(result.status()), MessageOf(result.status()));
 
   run.elapsed = result->outcome.end - result->outcome.first;

@@ -10,6 +10,7 @@
 #include "base/text.h"
 #include "formats/profile_file.h"
 #include "lab/schedule.h"
+#include "report/layout.h"
 #include "report/threshold.h"
 
 namespace hopgap::cli {
@@ -86,12 +87,15 @@ double QuantileMs(const broker::QuantileTable& table, double p) {
 
 void DescribeProfile(const broker::Profile& profile, report::Configuration& configuration) {
   const auto add = [&](broker::Leg leg, const char* kind, bool exactly_once) {
-    const broker::QuantileTable& table = profile.Table(exactly_once, leg);
-    if (table.zero()) return;
-    std::string name(broker::LegName(leg));
-    std::replace(name.begin(), name.end(), '_', ' ');
-    configuration.added.push_back(
-        {name, kind, QuantileMs(table, 0.5), QuantileMs(table, 0.95), ToMillis(table.Mean())});
+    for (const bool cold : {false, true}) {
+      const broker::QuantileTable& table = profile.Table(exactly_once, leg, cold);
+      if (table.zero() || (cold && &table == &profile.Table(exactly_once, leg))) continue;
+      std::string name(broker::LegName(leg));
+      std::replace(name.begin(), name.end(), '_', ' ');
+      if (cold) name += StrCat(", first or unused for ", report::Length(profile.cold_after), ",");
+      configuration.added.push_back(
+          {name, kind, QuantileMs(table, 0.5), QuantileMs(table, 0.95), ToMillis(table.Mean())});
+    }
   };
   add(broker::Leg::kPublishBefore, "both", false);
   add(broker::Leg::kPublishAfter, "both", false);
@@ -122,6 +126,7 @@ void FillConfiguration(const RunOptions& options, report::Configuration& configu
   configuration.handler_failures = options.failures.share;
   configuration.rate_per_second = static_cast<double>(options.millihertz) / 1000;
   configuration.arrival = options.arrival_text;
+  configuration.burst = options.arrival.burst;
   configuration.rate_highest_per_second = static_cast<double>(options.arrival.Highest(options.millihertz)) / 1000;
   configuration.messages = options.messages;
   configuration.message_bytes = options.message_bytes;

@@ -108,6 +108,13 @@ absl::StatusOr<VirtualChain> ChainOf(const Sweep& sweep, const report::SweepCell
   chain.hops = sweep.plan.hops;
   chain.work = sweep.plan.work;
   chain.millihertz = static_cast<uint64_t>(std::llround(cell.rate_per_second * 1000));
+  if (cell.idle_gap) {
+    chain.arrival = lab::Arrival::Bursts(chain.millihertz, sweep.plan.burst, *cell.idle_gap);
+    chain.millihertz = chain.arrival.MeanOfBursts();
+  }
+  chain.message_bytes = cell.message_bytes.value_or(0);
+  chain.alone = cell.cold;
+  if (cell.cold) chain.millihertz = 1000;  // of one message
   chain.slots = cell.messages;
   chain.streams = static_cast<uint32_t>(cell.streams);
   chain.gated = cell.policy == "gated";
@@ -135,7 +142,7 @@ void Work(Sweep& sweep, const std::vector<size_t>& order, std::atomic<size_t>& n
     const absl::StatusOr<report::ArmRun> arm = chain.ok() ? outcome_of(*chain, sweep.stop_asked) : chain.status();
     const std::lock_guard lock(shared.mutex);
     if (arm.ok()) {
-      report::FillCell(*arm, sweep.plan.work * sweep.plan.hops, cell);
+      report::FillCell(*arm, sweep.plan.work * sweep.plan.hops, sweep.plan.burst, cell);
       if (absl::Status status = shared.file.Add(cell); !status.ok() && shared.status.ok()) shared.status = status;
       ++shared.done;
       if (sweep.on_cell) sweep.on_cell(shared.done, cell);
@@ -150,8 +157,9 @@ void Work(Sweep& sweep, const std::vector<size_t>& order, std::atomic<size_t>& n
 
 // Standard before exactly-once, so that what is compared stands together.
 auto SettingOf(const report::SweepCell& cell) {
-  return std::tuple(cell.round_trip.value_or(Duration{-1}), cell.repeat, cell.rate_per_second, cell.streams,
-                    cell.client, cell.arm != "std", cell.arm, cell.policy, cell.modack.value_or(Duration{-1}));
+  return std::tuple(cell.round_trip.value_or(Duration{-1}), cell.message_bytes.value_or(0), cell.cold,
+                    cell.idle_gap.value_or(Duration{-1}), cell.repeat, cell.rate_per_second, cell.streams, cell.client,
+                    cell.arm != "std", cell.arm, cell.policy, cell.modack.value_or(Duration{-1}));
 }
 
 }  // namespace

@@ -11,6 +11,7 @@
 
 #include "base/text.h"
 #include "base/version.h"
+#include "cli/arrival.h"
 #include "cli/commands.h"
 #include "cli/exit_codes.h"
 #include "cli/folder.h"
@@ -33,7 +34,9 @@ struct SweepFlags {
   std::string rates = "1,5,100,1000", streams = "1,4,10", arms = "std,eos", clients = "go", policies = "eager,gated";
   std::string modacks, round_trips, profile = "cloud-replay", work = "200ms", duration = "20s", out, seed, report;
   std::vector<std::string> here;
-  std::string idle_gap, message_size;  // refused by name
+  std::string idle_gap, message_size;
+  uint64_t burst = 10;
+  bool burst_given = false, cold = false;
   int hops = 3, repeats = 1;
   uint64_t messages_min = 200;
   unsigned threads = 0;  // 0: a core each
@@ -62,6 +65,8 @@ struct SweepAxes {
   std::vector<std::string> arms, clients, policies;
   std::vector<std::optional<Duration>> modacks;      // none: the profile's
   std::vector<std::optional<Duration>> round_trips;  // none: the simulation's
+  std::vector<std::optional<Duration>> idle_gaps;    // none: evenly spread
+  std::vector<std::optional<uint64_t>> sizes;        // none: a few bytes
   int repeats = 1;
 };
 
@@ -81,28 +86,48 @@ absl::Status ParseLengths(std::string_view flag, const std::string& text, std::v
   return absl::OkStatus();
 }
 
-// What a sweep cannot vary, and what can be done instead.
+// What a sweep of this kind cannot vary, and what can be done instead.
 absl::Status RefuseOthers(const SweepFlags& flags) {
   const auto refuse = [](std::string_view flag, std::string_view why) {
-    return absl::UnimplementedError(StrCat(flag, ": ", why));
+    return absl::InvalidArgumentError(StrCat(flag, ": ", why));
   };
-  if (!flags.idle_gap.empty()) {
-    return refuse(
-        "--idle-gap",
-        "nothing in virtual time cools down between messages, so a low --rate is all that idleness changes. To measure "
-        "idle gaps: hopgap run --rate 0.1");
-  }
-  if (!flags.message_size.empty()) {
-    return refuse(
-        "--message-size",
-        "the simulated network takes as long for a large message as for a small one. To measure sizes: hopgap "
-        "run --message-bytes");
+  if (!flags.message_size.empty() && !flags.live) {
+    return refuse("--message-size",
+                  "the simulated network takes as long for a large message as for a small one; with --live it is "
+                  "measured");
   }
   if (flags.live && !flags.round_trips.empty()) {
     return refuse("--rtt", "is of the simulated network; with --live messages take this machine's loopback");
   }
   if (flags.live && flags.threads > 1) {
     return refuse("--threads", "with --live cells run one after the other, since they would disturb each other");
+  }
+  if (flags.burst_given && flags.idle_gap.empty()) return refuse("--burst", "is of --idle-gap, which is not given");
+  return absl::OkStatus();
+}
+
+// In virtual time nothing cools down but what a profile says.
+absl::Status RefuseWarm(const SweepFlags& flags, const broker::Profile& profile) {
+  const char* flag = flags.cold ? "--cold" : !flags.idle_gap.empty() ? "--idle-gap" : nullptr;
+  if (flag == nullptr || flags.live || profile.HasCold()) return absl::OkStatus();
+  return absl::InvalidArgumentError(StrCat(
+      flag, ": nothing in virtual time grows cold, unless --profile has 'cold' tables (profiles/README.md), and ",
+      flags.profile, " has none; with --live it is measured"));
+}
+
+absl::Status ParseSizes(const std::string& text, std::vector<std::optional<uint64_t>>& out) {
+  if (text.empty()) {
+    out.push_back(std::nullopt);
+    return absl::OkStatus();
+  }
+  const absl::StatusOr<std::vector<std::string>> parts = ListOf("--message-size", text);
+  if (!parts.ok()) return parts.status();
+  for (const std::string& part : *parts) {
+    const std::optional<uint64_t> bytes = ParseNumber<uint64_t>(part);
+    if (!bytes || *bytes < 1 || *bytes > lab::kMessageBytesMax) {
+      return BadList("--message-size", part, StrCat("is no number of bytes in [1, ", lab::kMessageBytesMax, "]"));
+    }
+    out.push_back(*bytes);
   }
   return absl::OkStatus();
 }
@@ -146,6 +171,12 @@ absl::Status ParseWords(const SweepFlags& flags, SweepAxes& axes) {
   }
   if (absl::Status status = ParseLengths("--modack", flags.modacks, axes.modacks); !status.ok()) return status;
   if (absl::Status status = ParseLengths("--rtt", flags.round_trips, axes.round_trips); !status.ok()) return status;
+  if (absl::Status status = ParseLengths("--idle-gap", flags.idle_gap, axes.idle_gaps); !status.ok()) return status;
+  for (std::optional<Duration>& gap : axes.idle_gaps) {
+    if (gap == Duration{0}) gap.reset();  // the cells to compare with
+    if (gap && *gap > kGapMax) return BadList("--idle-gap", flags.idle_gap, "is a list of times in [0, 24h]");
+  }
+  if (absl::Status status = ParseSizes(flags.message_size, axes.sizes); !status.ok()) return status;
   axes.repeats = flags.repeats;
   axes.arms = *std::move(arms);
   axes.clients = *std::move(clients);
@@ -182,24 +213,58 @@ void AddCellsAt(const SweepAxes& axes, report::SweepCell cell, Sweep& sweep) {
   }
 }
 
-absl::Status AddCells(const SweepAxes& axes, Sweep& sweep) {
+// The messages of a cell at this rate: of bursts so many that enough come after a silence.
+absl::StatusOr<uint64_t> MessagesOf(const report::SweepCell& cell, uint64_t millihertz, const report::SweepPlan& plan) {
+  uint64_t messages = std::max(plan.messages_min, lab::Schedule::SlotsIn(millihertz, plan.length));
+  if (cell.idle_gap) {
+    const auto arrival = lab::Arrival::Bursts(millihertz, plan.burst, *cell.idle_gap);
+    if (plan.burst > 1 && *cell.idle_gap <= lab::Schedule(millihertz, 1).period()) {
+      return absl::InvalidArgumentError(StrCat("--idle-gap: a silence of ", ToMillis(*cell.idle_gap),
+                                               " ms is no longer than the time between two messages at ",
+                                               cell.rate_per_second, "/s"));
+    }
+    const uint64_t in_length =
+        lab::Schedule::SlotsIn(arrival.MeanOfBursts(), arrival, plan.length, kSweepCellMessagesMax) / plan.burst;
+    messages = (1 + std::max(plan.messages_min, in_length)) * plan.burst;  // the first burst comes after the start
+  }
+  if (messages <= kSweepCellMessagesMax) return messages;
+  return absl::InvalidArgumentError(StrCat("--duration: a cell of ", messages, " messages at ", cell.rate_per_second,
+                                           "/s; at most ", kSweepCellMessagesMax, " may be"));
+}
+
+absl::Status AddCellsAtRates(const SweepAxes& axes, report::SweepCell cell, Sweep& sweep) {
+  for (const uint64_t millihertz : axes.millihertz) {
+    cell.rate_per_second = static_cast<double>(millihertz) / 1000;
+    const absl::StatusOr<uint64_t> messages = MessagesOf(cell, millihertz, sweep.plan);
+    if (!messages.ok()) return messages.status();
+    cell.messages = *messages;
+    AddCellsAt(axes, cell, sweep);
+    if (sweep.cells.size() > kSweepCellsMax) {
+      return absl::InvalidArgumentError(
+          StrCat("a sweep of more than ", kSweepCellsMax, " cells: give fewer values, or several sweeps"));
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::Status AddCells(const SweepAxes& axes, bool cold, Sweep& sweep) {
   report::SweepCell cell;
   for (const std::optional<Duration>& round_trip : axes.round_trips) {
     cell.round_trip = round_trip;
-    for (cell.repeat = 1; cell.repeat <= axes.repeats; ++cell.repeat) {
-      for (const uint64_t millihertz : axes.millihertz) {
-        cell.rate_per_second = static_cast<double>(millihertz) / 1000;
-        cell.messages = std::max(sweep.plan.messages_min, lab::Schedule::SlotsIn(millihertz, sweep.plan.length));
-        if (cell.messages > kSweepCellMessagesMax) {
-          return absl::InvalidArgumentError(StrCat("--duration: a cell of ", cell.messages, " messages at ",
-                                                   cell.rate_per_second, "/s; at most ", kSweepCellMessagesMax,
-                                                   " may be"));
+    for (const std::optional<uint64_t>& size : axes.sizes) {
+      cell.message_bytes = size;
+      for (cell.repeat = 1; cell.repeat <= axes.repeats; ++cell.repeat) {
+        for (const std::optional<Duration>& gap : axes.idle_gaps) {
+          cell.idle_gap = gap;
+          if (absl::Status status = AddCellsAtRates(axes, cell, sweep); !status.ok()) return status;
         }
-        AddCellsAt(axes, cell, sweep);
-        if (sweep.cells.size() > kSweepCellsMax) {
-          return absl::InvalidArgumentError(
-              StrCat("a sweep of more than ", kSweepCellsMax, " cells: give fewer values, or several sweeps"));
-        }
+        if (!cold) continue;
+        report::SweepCell alone = cell;
+        alone.idle_gap.reset();
+        alone.cold = true;
+        alone.rate_per_second = 0;
+        alone.messages = sweep.plan.messages_min;
+        AddCellsAt(axes, alone, sweep);
       }
     }
   }
@@ -215,6 +280,7 @@ absl::StatusOr<Sweep> MakeSweep(const SweepFlags& flags) {
   absl::StatusOr<broker::Profile> profile = LoadProfile(flags.profile);
   if (!profile.ok()) return profile.status();
   sweep.profile = *std::move(profile);
+  if (absl::Status status = RefuseWarm(flags, sweep.profile); !status.ok()) return status;
   const absl::StatusOr<Duration> work = ParseDuration("--work", flags.work);
   const absl::StatusOr<Duration> length = ParseDuration("--duration", flags.duration);
   if (!work.ok()) return work.status();
@@ -230,14 +296,17 @@ absl::StatusOr<Sweep> MakeSweep(const SweepFlags& flags) {
                 .work = *work,
                 .length = *length,
                 .messages_min = flags.messages_min,
-                .seed = *seed};
+                .seed = *seed,
+                .burst = flags.idle_gap.empty() ? 0 : flags.burst};
   for (const bool exactly_once : {false, true}) {
     for (int leg = 0; leg < trace::kDelayLegs; ++leg) {
       const auto& table = sweep.profile.Table(exactly_once, static_cast<broker::Leg>(leg));
       sweep.plan.profile_means_ms.push_back(ToMillis(table.Mean()));
+      const auto& cold = sweep.profile.Table(exactly_once, static_cast<broker::Leg>(leg), true);
+      if (&cold != &table) sweep.plan.profile_means_ms.push_back(ToMillis(cold.Mean()));
     }
   }
-  if (absl::Status status = AddCells(axes, sweep); !status.ok()) return status;
+  if (absl::Status status = AddCells(axes, flags.cold, sweep); !status.ok()) return status;
   if (!flags.no_out) sweep.out = flags.out.empty() ? DefaultFolder() : flags.out;
   sweep.threads = flags.live           ? 1
                   : flags.threads != 0 ? flags.threads
@@ -323,12 +392,6 @@ int SweepCommand(const SweepFlags& flags) {
   return kOk;  // a saturated cell is an answer
 }
 
-// Axes that a sweep does not have, so that whoever asks for one learns why.
-void AddRefused(CLI::App& command, SweepFlags& flags) {
-  command.add_option("--idle-gap", flags.idle_gap)->group("");
-  command.add_option("--message-size", flags.message_size)->group("");
-}
-
 }  // namespace
 
 void AddSweep(CLI::App& app, Commands& commands) {
@@ -347,6 +410,16 @@ void AddSweep(CLI::App& app, Commands& commands) {
       "delays, a list: each instead of the profile's for exactly-once modacks (default: the profile's)");
   command->add_option("--rtt", flags->round_trips,
                       "what the modelled network takes there and back, a list (default: 200us, one machine)");
+  command->add_option("--idle-gap", flags->idle_gap,
+                      "silences, a list, with 0s: none: the messages come in bursts with so much between, and the\n"
+                      "figures are of the first after each. Simulated only with a profile that has cold tables");
+  CLI::Option* burst = command->add_option("--burst", flags->burst, "messages of a burst, at the cell's rate")
+                           ->check(CLI::Range(uint64_t{2}, uint64_t{10'000}))
+                           ->capture_default_str();
+  command->add_flag("--cold", flags->cold,
+                    "cells of cold messages too: each alone, and everything started for it; with --live\n"
+                    "processes and connections");
+  command->add_option("--message-size", flags->message_size, "bytes of data, a list; with --live");
   command->add_option("--repeat", flags->repeats, "simulate each cell so many times, each with delays of its own")
       ->check(CLI::Range(1, kSweepRepeatsMax))
       ->capture_default_str();
@@ -369,11 +442,13 @@ void AddSweep(CLI::App& app, Commands& commands) {
   command->add_flag("--no-out", flags->no_out, "write no folder")->excludes(out);
   command->add_option("--here", flags->here, "mark where this run folder, or these files of spans, stand on the map");
   command->add_option("--report", flags->report, "write the page here too");
-  AddRefused(*command, *flags);
   CLI::Option* json = command->add_flag("--json", flags->json, "print one JSON document and nothing else");
   command->add_flag("--csv", flags->csv, "print a line a cell and nothing else")->excludes(json);
   command->add_flag("--quiet", flags->quiet, "no progress, only results");
-  commands.push_back({command, [flags] { return SweepCommand(*flags); }});
+  commands.push_back({command, [flags, burst] {
+                        flags->burst_given = burst->count() > 0;
+                        return SweepCommand(*flags);
+                      }});
 }
 
 }  // namespace hopgap::cli

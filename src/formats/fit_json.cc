@@ -32,28 +32,34 @@ Json FittedTable(const stats::Sample& sample) {
 }  // namespace
 
 std::string FittedProfileJson(const report::Fit& fit, std::string_view name, std::string_view source) {
+  bool cold = false;
   Json legs = Json::object(), samples = Json::object(), missing = Json::array(), fitted = Json::array();
   for (const report::FittedLeg& leg : fit.legs) {
     if (leg.delays.empty()) {
       missing.push_back(StrCat(leg.name, " ", leg.kind, ": ", leg.missing));
       continue;
     }
-    legs[leg.name][leg.kind] = FittedTable(leg.delays);
+    Json& table = legs[leg.name][leg.kind] = FittedTable(leg.delays);
     samples[leg.name][leg.kind] = leg.delays.n();
+    if (!leg.cold.empty()) {
+      cold = true;
+      table["cold"] = FittedTable(leg.cold);
+      fitted.push_back(StrCat(leg.name, " ", leg.kind, ", cold: n = ", leg.cold.n()));
+    }
     fitted.push_back(StrCat(leg.name, " ", leg.kind, ": n = ", leg.delays.n(), ", ", leg.how,
                             leg.clipped == 0 ? "" : StrCat("; ", leg.clipped, " came out below 0 and count as 0")));
   }
   Json responses = Json::object();
   if (fit.messages_per_response[0]) responses["standard"] = *fit.messages_per_response[0];
   if (fit.messages_per_response[1]) responses["exactly_once"] = *fit.messages_per_response[1];
-  const Json root = {
-      {"name", name},
-      {"description", "Fitted by hopgap fit: what a service was seen to add, not what it promises."},
-      {"legs", legs},
-      {"sources", {StrCat(source, ", arms of ", fit.group)}},
-      {"fitted", fitted},
-      {"guessed", fit.assumed},
-      {"observed", {{"samples", samples}, {"messages_per_response", responses}, {"not_observed", missing}}}};
+  Json root = {{"name", name},
+               {"description", "Fitted by hopgap fit: what a service was seen to add, not what it promises."},
+               {"legs", legs},
+               {"sources", {StrCat(source, ", arms of ", fit.group)}},
+               {"fitted", fitted},
+               {"guessed", fit.assumed},
+               {"observed", {{"samples", samples}, {"messages_per_response", responses}, {"not_observed", missing}}}};
+  if (cold) root["cold_after_ms"] = ToMillis(*fit.cold_after);
   return root.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 

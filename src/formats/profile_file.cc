@@ -30,13 +30,10 @@ class Place {
   std::string where_;
 };
 
-// Refuses the names that are not in `known`, and "cold" with its reason.
+// Refuses the names that are not in `known`.
 absl::Status OnlyKnown(const Json& object, const Place& place, std::initializer_list<std::string_view> known) {
   if (!object.is_object()) return place.Bad("not an object");
   for (const auto& [key, value] : object.items()) {
-    if (key == "cold") {
-      return place.Bad("'cold' tables are not supported yet: a profile describes a warm service, so leave them out");
-    }
     if (std::find(known.begin(), known.end(), std::string_view(key)) == known.end()) {
       return place.Bad(StrCat("unknown name '", key, "'"));
     }
@@ -100,13 +97,17 @@ absl::StatusOr<QuantileTable> ParseQuantiles(const Json& json, const Place& plac
   return QuantileTable::Make(std::move(points));
 }
 
-absl::StatusOr<QuantileTable> ParseTable(const Json& json, const Place& place) {
-  if (absl::Status status = OnlyKnown(json, place, {"quantiles", "lognormal"}); !status.ok()) return status;
-  if (json.size() != 1) return place.Bad("give either 'quantiles' or 'lognormal'");
-  const std::string& form = json.begin().key();
+absl::StatusOr<QuantileTable> ParseTable(const Json& json, const Place& place, bool cold_known) {
+  absl::Status status = cold_known ? OnlyKnown(json, place, {"quantiles", "lognormal", "cold"})
+                                   : OnlyKnown(json, place, {"quantiles", "lognormal"});
+  if (!status.ok()) return status;
+  if (json.contains("quantiles") == json.contains("lognormal")) {
+    return place.Bad("give either 'quantiles' or 'lognormal'");
+  }
+  const std::string form = json.contains("lognormal") ? "lognormal" : "quantiles";
   const Place here = place.In(form);
   absl::StatusOr<QuantileTable> table =
-      form == "lognormal" ? ParseLognormal(json.begin().value(), here) : ParseQuantiles(json.begin().value(), here);
+      form == "lognormal" ? ParseLognormal(json[form], here) : ParseQuantiles(json[form], here);
   if (!table.ok() && MessageOf(table.status()).find(form) == std::string_view::npos) {
     return here.Bad(MessageOf(table.status()));  // the table's own error does not know the leg
   }
@@ -122,10 +123,16 @@ absl::Status ParseLeg(const Json& json, Leg leg, const Place& place, broker::Pro
   if (json.contains("both") && json.size() > 1) return place.Bad("'both' stands alone");
   const auto index = static_cast<size_t>(leg);
   for (const auto& [kind, value] : json.items()) {
-    absl::StatusOr<QuantileTable> table = ParseTable(value, place.In(kind));
+    const absl::StatusOr<QuantileTable> table = ParseTable(value, place.In(kind), true);
     if (!table.ok()) return table.status();
-    if (kind != "exactly_once") profile.standard[index] = *table;
-    if (kind != "standard") profile.exactly_once[index] = *std::move(table);
+    std::optional<QuantileTable> cold;
+    if (value.contains("cold")) {
+      absl::StatusOr<QuantileTable> parsed = ParseTable(value["cold"], place.In(kind).In("cold"), false);
+      if (!parsed.ok()) return parsed.status();
+      cold = *std::move(parsed);
+    }
+    if (kind != "exactly_once") profile.standard[index] = *table, profile.cold_standard[index] = cold;
+    if (kind != "standard") profile.exactly_once[index] = *table, profile.cold_exactly_once[index] = cold;
   }
   return absl::OkStatus();
 }
@@ -137,9 +144,23 @@ absl::Status ParseLegs(const Json& json, const Place& place, broker::Profile& pr
     for (int i = 0; i < trace::kDelayLegs; ++i) {
       if (broker::LegName(static_cast<Leg>(i)) == name) leg = static_cast<Leg>(i);
     }
-    if (!leg) return OnlyKnown(json, place, {});  // "cold", or no leg of ours
+    if (!leg) return OnlyKnown(json, place, {});  // no leg of ours
     if (absl::Status status = ParseLeg(value, *leg, place.In(name), profile); !status.ok()) return status;
   }
+  return absl::OkStatus();
+}
+
+// Cold tables and when they hold: both or neither.
+absl::Status ParseColdAfter(const Json& root, const Place& place, broker::Profile& profile) {
+  constexpr const char* kName = "cold_after_ms";
+  if (!root.contains(kName)) {
+    return profile.HasCold() ? place.Bad(StrCat(kName, ": missing, and there are 'cold' tables")) : absl::OkStatus();
+  }
+  if (!profile.HasCold()) return place.Bad(StrCat(kName, ": there is no 'cold' table that it could be of"));
+  const std::optional<double> after = NumberIn(root, kName, 1, kColdAfterMsMax);
+  if (!after)
+    return place.Bad(StrCat(kName, ": ", Shown(root[kName]), " is not a number in [1, ", kColdAfterMsMax, "]"));
+  profile.cold_after = Duration{std::llround(*after * 1e6)};
   return absl::OkStatus();
 }
 
@@ -188,8 +209,9 @@ absl::StatusOr<ProfileFile> ParseProfile(std::string_view json, std::string_view
   const absl::StatusOr<Json> parsed = ParseJson(json);
   if (!parsed.ok()) return place.Bad(MessageOf(parsed.status()));
   const Json& root = *parsed;
-  absl::Status status =
-      OnlyKnown(root, place, {"name", "description", "legs", "sources", "fitted", "guessed", "held_out", "observed"});
+  absl::Status status = OnlyKnown(
+      root, place,
+      {"name", "description", "legs", "cold_after_ms", "sources", "fitted", "guessed", "held_out", "observed"});
   if (!status.ok()) return status;
   ProfileFile file;
   if (!root.contains("name") || !root["name"].is_string()) return place.Bad("name: missing, or not a text");
@@ -200,6 +222,7 @@ absl::StatusOr<ProfileFile> ParseProfile(std::string_view json, std::string_view
   }
   if (!root.contains("legs")) return place.Bad("legs: missing");
   if (status = ParseLegs(root["legs"], place.In("legs"), file.profile); !status.ok()) return status;
+  if (status = ParseColdAfter(root, place, file.profile); !status.ok()) return status;
   for (const auto& [name, texts] : {std::pair{"sources", &file.sources}, std::pair{"fitted", &file.fitted},
                                     std::pair{"guessed", &file.guessed}, std::pair{"held_out", &file.held_out}}) {
     if (status = ParseTexts(root, name, place, *texts); !status.ok()) return status;

@@ -37,8 +37,12 @@ namespace hopgap::formats {
 //                                   kLognormalPoints points, computed once in
 //                                   doubles and rounded to whole nanoseconds
 //
-// Anything else is refused by name. "cold" tables are: hopgap has no cold start
-// model yet.
+// and may hold one more, "cold": the leg's delay while it is cold, which is when
+// the topic (publish legs) or subscription (the others) has not used it for the
+// profile's "cold_after_ms", a number that stands beside "legs" then, or has not
+// used it yet since the broker's start.
+//
+// Anything else is refused by name.
 struct ProfileFile {
   broker::Profile profile;
   std::string description;
@@ -54,6 +58,7 @@ struct ProfileFile {
 
 inline constexpr size_t kLognormalPoints = 801;       // steps of equal z: denser in both tails
 inline constexpr int kProfileDelayMsMax = 3'600'000;  // an hour: more is a slip of the pen
+inline constexpr int kColdAfterMsMax = 86'400'000;    // a day
 inline constexpr size_t kQuantilePointsMax = 100'000;
 inline constexpr size_t kProfileBytesMax = 16 << 20;
 

@@ -81,13 +81,31 @@ TEST(ProfileFileTest, WhatItDoesNotKnowIsRefusedByName) {
               AllOf(HasSubstr("publish_after_commit"), HasSubstr("'both'")));
 }
 
-TEST(ProfileFileTest, ColdTablesAreRefusedInWords) {
-  const char* table = R"({"quantiles":[[0,1]]})";
-  for (const std::string& json : {std::string(R"({"name":"x","legs":{},"cold":{}})"), WithLegs(R"({"cold":{}})"),
-                                  WithLegs(std::string(R"({"deliver":{"cold":)") + table + "}}"),
-                                  WithLegs(std::string(R"({"deliver":{"both":{"cold":)") + table + "}}}")}) {
-    EXPECT_THAT(Error(json), HasSubstr("'cold' tables are not supported yet")) << json;
+TEST(ProfileFileTest, ATableMayHaveAColdOne) {
+  const auto cold = [](std::string_view after, std::string_view table) {
+    return std::string(R"({"name":"x",)") + std::string(after) +
+           R"("legs":{"deliver":{"both":{"quantiles":[[0,1]],"cold":)" + std::string(table) +
+           R"(}},"ack":{"exactly_once":{"quantiles":[[0,2]]}}}})";
+  };
+  const auto file = ParseProfile(cold(R"("cold_after_ms":1500.5,)", R"({"quantiles":[[0,70]]})"), "f");
+  ASSERT_TRUE(file.ok()) << file.status();
+  EXPECT_EQ(file->profile.cold_after, Duration{1'500'500'000});
+  EXPECT_TRUE(file->profile.HasCold());
+  for (const bool exactly_once : {false, true}) {
+    EXPECT_DOUBLE_EQ(MsAt(file->profile.Table(exactly_once, Leg::kDeliver), 0.5), 1);
+    EXPECT_DOUBLE_EQ(MsAt(file->profile.Table(exactly_once, Leg::kDeliver, true), 0.5), 70);
+    EXPECT_EQ(&file->profile.Table(exactly_once, Leg::kAck, true), &file->profile.Table(exactly_once, Leg::kAck));
   }
+  constexpr std::string_view kTable = R"({"quantiles":[[0,70]]})";
+  EXPECT_THAT(Error(cold("", kTable)), HasSubstr("cold_after_ms: missing"));
+  EXPECT_THAT(Error(R"({"name":"x","cold_after_ms":5,"legs":{}})"), HasSubstr("there is no 'cold' table"));
+  for (const char* bad : {"0", "-1", "\"5\"", "86400001"}) {
+    EXPECT_THAT(Error(cold(std::string("\"cold_after_ms\":") + bad + ",", kTable)),
+                AllOf(HasSubstr("cold_after_ms"), HasSubstr("86400000")));
+  }
+  EXPECT_THAT(Error(cold(R"("cold_after_ms":5,)", R"({"quantiles":[[0,7]],"cold":{"quantiles":[[0,7]]}})")),
+              AllOf(HasSubstr("cold"), HasSubstr("unknown name 'cold'")));
+  EXPECT_THAT(Error(R"({"name":"x","legs":{},"cold":{}})"), HasSubstr("unknown name 'cold'"));
 }
 
 TEST(ProfileFileTest, LognormalLimits) {

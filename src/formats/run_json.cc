@@ -74,6 +74,7 @@ Json ConfigurationJson(const report::Configuration& c) {
   if (!c.arrival.empty()) {
     json["arrival"] = c.arrival;
     json["rate_highest_per_second"] = c.rate_highest_per_second;
+    if (c.burst > 0) json["burst"] = c.burst;
   }
   return json;
 }
@@ -131,7 +132,9 @@ void ReadConfiguration(FieldReader from, const Json& added, absl::Status& status
   from.TakeIfThere("processes", c.processes).TakeIfThere("thresholds", c.thresholds);  // not in 0.1 and before
   // Of evenly spread messages there is neither.
   from.TakeIfThere("handler_failures", c.handler_failures).TakeIfThere("message_bytes", c.message_bytes);
-  from.TakeIfThere("arrival", c.arrival).TakeIfThere("rate_highest_per_second", c.rate_highest_per_second);
+  from.TakeIfThere("arrival", c.arrival)
+      .TakeIfThere("burst", c.burst)
+      .TakeIfThere("rate_highest_per_second", c.rate_highest_per_second);
   for (const Json& leg : added) c.added.push_back(ReadLeg({leg, "configuration.added.", status}));
 }
 

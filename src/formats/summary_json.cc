@@ -98,6 +98,7 @@ Json ConfigurationJson(const report::Configuration& c, Duration work) {
   if (!c.arrival.empty()) {
     json["arrival"] = c.arrival;
     json["rate_highest_per_second"] = c.rate_highest_per_second;
+    if (c.burst > 0) json["burst"] = c.burst;
   }
   return json;
 }
@@ -190,39 +191,44 @@ Json ArmJson(const ArmSummary& arm, bool spans_only) {
   const report::ArmRun& run = arm.run;
   const double each =
       run.responses == 0 ? 0 : static_cast<double>(run.messages_received) / static_cast<double>(run.responses);
-  return {{"name", run.name},
-          {"group", run.group},
-          {"kind", run.kind},
-          {"client_model", run.client_model},
-          {"planned", run.planned},
-          {"sent", run.sent},
-          {"completed", run.completed},
-          {"unfinished", arm.unfinished},
-          {"lost", run.lost},
-          {"duplicates", run.duplicates},
-          {"reprocessed", run.reprocessed},
-          {"deduplicated", run.deduplicated},
-          {"handler_failures", run.handler_failures},
-          {"warm_up_left_out", arm.warm_up},
-          {"saturated_at_per_second", run.saturated_at ? Json(*run.saturated_at) : Json(nullptr)},
-          {"exactly_once_seen", run.exactly_once_seen},
-          {"responses", run.responses},
-          {"messages_per_response", run.responses == 0 ? Json(nullptr) : Json(each)},
-          {"verdict", VerdictJson(run.verdict)},
-          {"until_handled_less_work_ms", EndToEndJson(arm.until_handled)},
-          {"until_acked_less_work_ms", EndToEndJson(arm.until_acked)},
-          {"stages_n", arm.n},
-          {"stages_ms", StagesJson(arm, spans_only)},
-          {"remainder_ms_mean", Mean(arm.remainder, arm.n)},
-          {"until_handled_ms_mean", Mean(arm.handled, arm.n)},
-          {"asked_work_ms_mean", Mean(arm.asked, arm.n)},
-          {"hops_ms", HopsJson(arm)},
-          {"server_view_ms", ServerJson(arm.server)},
-          {"negative_delivery_gaps",
-           {{"gaps", arm.gaps.gaps},
-            {"negative", arm.gaps.negative},
-            {"overtook_publish_answer", arm.gaps.overtook},
-            {"unexplained", arm.gaps.unexplained}}}};
+  Json json = {{"name", run.name},
+               {"group", run.group},
+               {"kind", run.kind},
+               {"client_model", run.client_model},
+               {"planned", run.planned},
+               {"sent", run.sent},
+               {"completed", run.completed},
+               {"unfinished", arm.unfinished},
+               {"lost", run.lost},
+               {"duplicates", run.duplicates},
+               {"reprocessed", run.reprocessed},
+               {"deduplicated", run.deduplicated},
+               {"handler_failures", run.handler_failures},
+               {"warm_up_left_out", arm.warm_up},
+               {"saturated_at_per_second", run.saturated_at ? Json(*run.saturated_at) : Json(nullptr)},
+               {"exactly_once_seen", run.exactly_once_seen},
+               {"responses", run.responses},
+               {"messages_per_response", run.responses == 0 ? Json(nullptr) : Json(each)},
+               {"verdict", VerdictJson(run.verdict)},
+               {"until_handled_less_work_ms", EndToEndJson(arm.until_handled)},
+               {"until_acked_less_work_ms", EndToEndJson(arm.until_acked)},
+               {"stages_n", arm.n},
+               {"stages_ms", StagesJson(arm, spans_only)},
+               {"remainder_ms_mean", Mean(arm.remainder, arm.n)},
+               {"until_handled_ms_mean", Mean(arm.handled, arm.n)},
+               {"asked_work_ms_mean", Mean(arm.asked, arm.n)},
+               {"hops_ms", HopsJson(arm)},
+               {"server_view_ms", ServerJson(arm.server)},
+               {"negative_delivery_gaps",
+                {{"gaps", arm.gaps.gaps},
+                 {"negative", arm.gaps.negative},
+                 {"overtook_publish_answer", arm.gaps.overtook},
+                 {"unexplained", arm.gaps.unexplained}}}};
+  if (arm.after_silence) {
+    json["after_silence_until_handled_less_work_ms"] = {{"first", EndToEndJson(arm.after_silence->first)},
+                                                        {"others", EndToEndJson(arm.after_silence->others)}};
+  }
+  return json;
 }
 
 // Of spans alone: what takes a plan, a driver or a broker to know.

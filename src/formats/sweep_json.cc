@@ -39,16 +39,18 @@ Json FiniteMsOrNull(const std::optional<int64_t>& nanoseconds) {
 }
 
 Json PlanJson(const report::SweepPlan& plan) {
-  return {{"schema", kSweepSchema},
-          {"version", plan.version},
-          {"simulated", plan.simulated},
-          {"profile", plan.profile},
-          {"profile_means_ms", plan.profile_means_ms},
-          {"hops", plan.hops},
-          {"work_ns", plan.work.count()},
-          {"length_ns", plan.length.count()},
-          {"messages_min", plan.messages_min},
-          {"seed", plan.seed}};
+  Json json = {{"schema", kSweepSchema},
+               {"version", plan.version},
+               {"simulated", plan.simulated},
+               {"profile", plan.profile},
+               {"profile_means_ms", plan.profile_means_ms},
+               {"hops", plan.hops},
+               {"work_ns", plan.work.count()},
+               {"length_ns", plan.length.count()},
+               {"messages_min", plan.messages_min},
+               {"seed", plan.seed}};
+  if (plan.burst > 0) json["burst"] = plan.burst;
+  return json;
 }
 
 Json SettingJson(const report::SweepCell& cell) {
@@ -59,9 +61,13 @@ Json SettingJson(const report::SweepCell& cell) {
           {"policy", cell.policy},
           {"modack_ns", cell.modack ? Json(cell.modack->count()) : Json(nullptr)},
           {"round_trip_ns", cell.round_trip ? Json(cell.round_trip->count()) : Json(nullptr)},
+          {"idle_gap_ns", cell.idle_gap ? Json(cell.idle_gap->count()) : Json(nullptr)},
+          {"message_bytes", cell.message_bytes ? Json(*cell.message_bytes) : Json(nullptr)},
+          {"cold", cell.cold},
           {"repeat", cell.repeat},
           {"messages", cell.messages},
           {"handled", cell.handled},
+          {"n", cell.n},
           {"messages_per_response", cell.messages_per_response},
           {"invalid", cell.invalid.empty() ? Json(nullptr) : Json(cell.invalid)},
           {"saturated_at_per_second", cell.saturated_at ? Json(*cell.saturated_at) : Json(nullptr)}};
@@ -75,6 +81,7 @@ std::string SweepCellLine(const report::SweepCell& cell) {
   Json json = SettingJson(cell);
   json["p50"] = EstimateLine(cell.p50);
   json["p95"] = EstimateLine(cell.p95);
+  json["others_p50"] = EstimateLine(cell.others_p50);
   return json.dump() + "\n";
 }
 
@@ -89,6 +96,7 @@ absl::StatusOr<report::SweepPlan> ParseSweepPlanLine(std::string_view line) {
   from.Take("simulated", plan.simulated);
   from.Take("profile_means_ms", plan.profile_means_ms).Take("hops", plan.hops).Take("work_ns", plan.work);
   from.Take("length_ns", plan.length).Take("messages_min", plan.messages_min).Take("seed", plan.seed);
+  from.TakeIfThere("burst", plan.burst);
   if (!status.ok()) return status;
   if (schema != kSweepSchema) return absl::InvalidArgumentError(StrCat("schema is not ", kSweepSchema));
   return plan;
@@ -110,6 +118,13 @@ absl::StatusOr<report::SweepCell> ParseSweepCellLine(std::string_view line) {
     json.at("repeat").get_to(cell.repeat);
     json.at("messages").get_to(cell.messages);
     json.at("handled").get_to(cell.handled);
+    // Of these older versions know nothing.
+    const auto optional = [&json](const char* name) { return json.contains(name) ? json.at(name) : Json(nullptr); };
+    cell.n = json.value("n", cell.messages);
+    cell.cold = json.value("cold", false);
+    if (const Json gap = optional("idle_gap_ns"); !gap.is_null()) cell.idle_gap = Duration{gap.get<int64_t>()};
+    if (const Json bytes = optional("message_bytes"); !bytes.is_null()) cell.message_bytes = bytes.get<uint64_t>();
+    cell.others_p50 = ReadEstimateLine(optional("others_p50"));
     json.at("messages_per_response").get_to(cell.messages_per_response);
     const Json& saturated = json.at("saturated_at_per_second");
     if (!saturated.is_null()) cell.saturated_at = saturated.get<double>();
@@ -145,6 +160,7 @@ std::string SweepJson(const report::SweepPlan& plan, std::span<const report::Swe
     json["p50_low_ms"] = FiniteMsOrNull(shown && cell.p50 ? cell.p50->low : std::nullopt);
     json["p50_high_ms"] = FiniteMsOrNull(shown && cell.p50 ? cell.p50->high : std::nullopt);
     json["p95_ms"] = FiniteMsOrNull(value(cell.p95));
+    json["others_p50_ms"] = FiniteMsOrNull(value(cell.others_p50));
     const std::optional<report::SweepExtra> extra = report::ExtraPerHop(plan, cells, cell);
     const auto ms = [](const std::optional<double>& nanoseconds) {
       return nanoseconds ? Json(*nanoseconds / 1e6) : Json(nullptr);

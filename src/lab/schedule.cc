@@ -35,6 +35,18 @@ Duration DueInRamp(const Arrival& arrival, uint64_t slots, uint64_t slot) {
 
 }  // namespace
 
+Arrival Arrival::Bursts(uint64_t millihertz, uint64_t burst, Duration gap) {
+  HOPGAP_CHECK(millihertz > 0 && burst > 0 && gap > Duration{0}, "bursts and silences have a length");
+  return {
+      .kind = Kind::kBursts, .from_millihertz = millihertz, .to_millihertz = millihertz, .burst = burst, .gap = gap};
+}
+
+uint64_t Arrival::MeanOfBursts() const {
+  const auto within = static_cast<double>(burst - 1) / static_cast<double>(from_millihertz);  // thousands of seconds
+  const double cycle = within + ToMillis(gap) / 1e6;
+  return std::max<uint64_t>(1, static_cast<uint64_t>(std::llround(static_cast<double>(burst) / cycle)));
+}
+
 Schedule::Schedule(uint64_t millihertz, uint64_t slots, const Arrival& arrival)
     : millihertz_(millihertz), slots_(slots), arrival_(arrival) {
   if (arrival_.kind != Arrival::Kind::kPoisson) return;
@@ -60,6 +72,15 @@ uint64_t Schedule::SlotsIn(uint64_t millihertz, const Arrival& arrival, Duration
     for (Duration due{0}; due < length && slots <= most; ++slots) due += DrawGap(millihertz, arrival.seed, slots);
     return slots;
   }
+  if (arrival.kind == Arrival::Kind::kBursts) {
+    const Schedule schedule(millihertz, 0, arrival);
+    uint64_t inside = 0, beyond = most + 1;  // the first slot that is not inside lies in (inside, beyond]
+    while (beyond - inside > 1) {
+      const uint64_t middle = inside + (beyond - inside) / 2;
+      (schedule.DueAfter(middle) < length ? inside : beyond) = middle;
+    }
+    return beyond;
+  }
   uint64_t slots = SlotsIn(millihertz, length);
   // A ramp's length is its slots over the mean rate: one slot less, where that
   // would reach beyond `length`.
@@ -72,6 +93,11 @@ uint64_t Schedule::SlotsIn(uint64_t millihertz, const Arrival& arrival, Duration
 Duration Schedule::DueAfter(uint64_t slot) const {
   if (arrival_.kind == Arrival::Kind::kConstant) {
     return Duration{static_cast<int64_t>(slot * kNanosTimesMilli / millihertz_)};
+  }
+  if (arrival_.kind == Arrival::Kind::kBursts) {
+    const uint64_t silences = slot / arrival_.burst;
+    const auto within = static_cast<unsigned __int128>(slot - silences) * kNanosTimesMilli / arrival_.from_millihertz;
+    return Duration{static_cast<int64_t>(within)} + arrival_.gap * static_cast<int64_t>(silences);
   }
   HOPGAP_CHECK(slot <= slots_, "a slot of the schedule");
   return arrival_.kind == Arrival::Kind::kPoisson ? drawn_[slot] : DueInRamp(arrival_, slots_, slot);

@@ -15,13 +15,23 @@ struct Arrival {
     kConstant,  // evenly spread, as k6's constant-arrival-rate
     kPoisson,   // independent, exponentially distributed gaps
     kRamp,      // the rate rises or falls linearly, as k6's ramping-arrival-rate
+    kBursts,    // so many slots at one rate, then silence, and again
   };
   Kind kind = Kind::kConstant;
-  uint64_t from_millihertz = 0, to_millihertz = 0;  // of a ramp: its rates at the first slot and at the end
-  uint64_t seed = 0;                                // of the gaps of kPoisson
+  // Of a ramp: its rates at the first slot and at the end. Of bursts: both the rate within one.
+  uint64_t from_millihertz = 0, to_millihertz = 0;
+  uint64_t seed = 0;   // of the gaps of kPoisson
+  uint64_t burst = 0;  // of kBursts: slots of each
+  Duration gap{0};     // of kBursts: from the last slot of one to the first of the next
 
+  // Requires: millihertz > 0, burst > 0, gap > 0.
+  static Arrival Bursts(uint64_t millihertz, uint64_t burst, Duration gap);
+  // The mean rate of bursts, at least 1 (0.001/s).
+  uint64_t MeanOfBursts() const;
   // The highest rate of a schedule with this mean rate.
   uint64_t Highest(uint64_t millihertz) const { return std::max({millihertz, from_millihertz, to_millihertz}); }
+  // Whether the slot is the first after a silence; slot 0 has none before it.
+  bool AfterSilence(uint64_t slot) const { return burst > 0 && slot > 0 && slot % burst == 0; }
 };
 
 // When each slot is due. At a constant rate slot k is due at start + k / rate,
@@ -31,7 +41,7 @@ struct Arrival {
 class Schedule {
  public:
   // Requires: 0 < millihertz (1/s is 1,000), the mean rate; both rates of a ramp
-  // > 0, and millihertz their mean. Poisson's slots are a table: 8 bytes each.
+  // > 0, and millihertz their mean; of bursts MeanOfBursts(). Poisson's slots are a table: 8 bytes each.
   Schedule(uint64_t millihertz, uint64_t slots, const Arrival& arrival = {});
 
   // The number of slots due in [0, length): one at exactly `length` is not. At
@@ -41,8 +51,8 @@ class Schedule {
 
   uint64_t slots() const { return slots_; }
   Duration period() const { return DueAfter(1); }
-  // Since the start. Exact to the nanosecond (rounded down) at a constant rate.
-  // Requires: slot <= slots() unless the rate is constant.
+  // Since the start. Exact to the nanosecond (rounded down) at a constant rate and in bursts.
+  // Requires: slot <= slots() unless the rate is constant or comes in bursts.
   Duration DueAfter(uint64_t slot) const;
 
  private:

@@ -98,5 +98,32 @@ TEST(ScheduleTest, ADurationTakesPoissonsSlotsBeforeItsEnd) {
   EXPECT_EQ(Schedule::SlotsIn(5000, arrival, 0s, 10), 0u);
 }
 
+TEST(ScheduleTest, BurstsAndSilencesTakeTurns) {
+  const Arrival arrival = Arrival::Bursts(2000, 3, 10s);
+  const Schedule schedule(arrival.MeanOfBursts(), 100, arrival);
+  const std::vector<Duration> want = {0s, 500ms, 1s, 11s, 11500ms, 12s, 22s};
+  for (size_t slot = 0; slot < want.size(); ++slot) EXPECT_EQ(schedule.DueAfter(slot), want[slot]) << slot;
+  EXPECT_EQ(schedule.DueAfter(3'000'000), 1'000'000 * 11s) << "no rounding adds up";
+  EXPECT_EQ(arrival.MeanOfBursts(), 273u) << "3 in 11 s";
+  EXPECT_EQ(arrival.Highest(arrival.MeanOfBursts()), 2000u);
+  EXPECT_FALSE(arrival.AfterSilence(0));
+  EXPECT_FALSE(arrival.AfterSilence(2));
+  EXPECT_TRUE(arrival.AfterSilence(3));
+  const auto inside = [&](Duration length) { return Schedule::SlotsIn(273, arrival, length, 1000); };
+  EXPECT_EQ(inside(0s), 0u);
+  EXPECT_EQ(inside(1ns), 1u);
+  EXPECT_EQ(inside(11s), 3u);
+  EXPECT_EQ(inside(11s + 1ns), 4u);
+  EXPECT_EQ(inside(22s + 1ns), 7u);
+  EXPECT_EQ(inside(1'000'000s), 1001u) << "at most one more than asked for is counted";
+}
+
+TEST(ScheduleTest, SingleMessagesBetweenSilences) {
+  const Arrival arrival = Arrival::Bursts(1000, 1, 2500ms);
+  EXPECT_EQ(arrival.MeanOfBursts(), 400u);
+  EXPECT_EQ(Schedule(400, 9, arrival).DueAfter(3), 7500ms);
+  EXPECT_TRUE(arrival.AfterSilence(1));
+}
+
 }  // namespace
 }  // namespace hopgap::lab

@@ -19,19 +19,55 @@ using trace::HopTimes;
 constexpr std::array<const char*, trace::kDelayLegs> kLegNames = {"publish_before_commit", "publish_after_commit",
                                                                   "deliver", "modack", "ack"};
 
-struct RawDelays {
-  std::vector<int64_t> values;
-  uint64_t clipped = 0;
-  void Add(Duration length) {
+// What a leg was seen to add, call by call.
+class RawDelays {
+ public:
+  // A call of the leg at `at`, on the topic or subscription `where`.
+  void Add(Duration length, WallTime at, size_t where) {
     if (length < Duration{0}) ++clipped;
-    values.push_back(std::max<int64_t>(0, length.count()));
+    uses_.push_back({where, at, std::max<int64_t>(0, length.count()), true});
   }
+  // One that is no sample, but use.
+  void Note(WallTime at, size_t where) { uses_.push_back({where, at, 0, false}); }
+
+  // The samples, first the warm ones; without `cold_after` all are.
+  std::pair<std::vector<int64_t>, std::vector<int64_t>> Split(std::optional<Duration> cold_after) {
+    std::stable_sort(uses_.begin(), uses_.end(),
+                     [](const Use& a, const Use& b) { return std::pair(a.where, a.at) < std::pair(b.where, b.at); });
+    std::pair<std::vector<int64_t>, std::vector<int64_t>> out;
+    const Use* before = nullptr;
+    for (const Use& use : uses_) {
+      const bool first = before == nullptr || before->where != use.where;
+      const bool cold = cold_after && (first || use.at - before->at >= *cold_after);
+      if (use.sample) (cold ? out.second : out.first).push_back(use.value);
+      before = &use;
+    }
+    return out;
+  }
+
+  uint64_t clipped = 0;
+
+ private:
+  struct Use {
+    size_t where;
+    WallTime at;
+    int64_t value;
+    bool sample;
+  };
+  std::vector<Use> uses_;
+};
+
+// A length that becomes a sample once a share of it is known.
+struct Whole {
+  Duration length;
+  WallTime at;
+  size_t where;
 };
 
 // What one kind of subscription showed.
 struct KindSeen {
   RawDelays deliver, modack, ack;
-  std::vector<Duration> gaps;  // publish end -> received, where the broker's side is not known
+  std::vector<Whole> gaps;  // publish end -> received, where the broker's side is not known
   uint64_t hops = 0, redelivered = 0, behind_a_read = 0, may_have_waited = 0, shared = 0;
   double responses = 0;
 };
@@ -43,16 +79,18 @@ class Fitter {
   Fit Finish(std::string group);
 
  private:
-  void AddHop(const HopTimes& hop, KindSeen& seen);
-  void AddPublish(const HopTimes& hop);
+  void AddHop(const HopTimes& hop, size_t where, KindSeen& seen);
+  void AddPublish(const HopTimes& hop, size_t where);
+  static void NoteUse(const HopTimes& hop, size_t where, KindSeen& seen);
   void SplitPublishes();
-  FittedLeg Leg(DelayLeg leg, const char* kind, RawDelays& raw, std::string how, const char* missing) const;
+  FittedLeg Leg(DelayLeg leg, const char* kind, RawDelays& raw, std::string how, const char* missing);
   void Assume(const KindSeen& seen, const char* kind);
 
   const FitOptions& options_;
   std::array<KindSeen, 2> seen_;
   RawDelays before_, after_;
-  std::vector<Duration> publishes_;  // whole, where the commit is not known
+  std::vector<Whole> publishes_;  // where the commit is not known
+  size_t arms_ = 0;
   // A call answers for all its messages: once.
   std::set<std::pair<WallTime, WallTime>> publish_calls_, lease_calls_, ack_calls_;
   uint64_t shared_publishes_ = 0;
@@ -60,50 +98,68 @@ class Fitter {
   std::vector<std::string> assumed_;
 };
 
+// Every hop of every arm has a topic and a subscription of its own.
 void Fitter::AddArm(const ArmRun& arm, bool publishes) {
+  constexpr size_t kHopsMax = 1'000'000;
+  const size_t first = arms_++ * kHopsMax;
   publish_calls_.clear();
   for (const trace::Path& path : arm.paths) {
-    if (!InPart(options_.part, path.slot)) continue;
+    size_t where = first;
     for (const HopTimes& hop : path.hops) {
-      if (publishes) AddPublish(hop);
-      AddHop(hop, seen_[hop.exactly_once ? 1 : 0]);
+      KindSeen& seen = seen_[hop.exactly_once ? 1 : 0];
+      if (!InPart(options_.part, path.slot)) {
+        NoteUse(hop, where, seen);
+      } else {
+        if (publishes) AddPublish(hop, where);
+        AddHop(hop, where, seen);
+      }
+      ++where;
     }
   }
 }
 
-void Fitter::AddPublish(const HopTimes& hop) {
+// Of a message that is held back: it keeps what it uses warm all the same.
+void Fitter::NoteUse(const HopTimes& hop, size_t where, KindSeen& seen) {
+  seen.deliver.Note(hop.committed.value_or(hop.publish_end), where);
+  if (hop.modack_start) seen.modack.Note(*hop.modack_start, where);
+  if (hop.ack_start) seen.ack.Note(*hop.ack_start, where);
+}
+
+void Fitter::AddPublish(const HopTimes& hop, size_t where) {
   if (!publish_calls_.emplace(hop.publish_start, hop.publish_end).second) {
     ++shared_publishes_;
     return;
   }
   if (hop.committed) {
     broker_side_ = true;
-    before_.Add(*hop.committed - hop.publish_start - options_.one_way);
-    after_.Add(hop.publish_end - *hop.committed - options_.one_way);
+    before_.Add(*hop.committed - hop.publish_start - options_.one_way, hop.publish_start, where);
+    after_.Add(hop.publish_end - *hop.committed - options_.one_way, hop.publish_start, where);
   } else {
-    publishes_.push_back(hop.publish_end - hop.publish_start - 2 * options_.one_way);
+    publishes_.push_back({hop.publish_end - hop.publish_start - 2 * options_.one_way, hop.publish_start, where});
   }
 }
 
-void Fitter::AddHop(const HopTimes& hop, KindSeen& seen) {
+void Fitter::AddHop(const HopTimes& hop, size_t where, KindSeen& seen) {
   ++seen.hops;
   seen.responses += 1.0 / std::max(1, hop.messages_in_response);
   if (hop.attempts > 1) {
     ++seen.redelivered;  // its lease ran out in between: that is no delay of the service
+    seen.deliver.Note(hop.committed.value_or(hop.publish_end), where);
   } else if (hop.committed && hop.written) {
-    seen.deliver.Add(*hop.written - *hop.committed);
+    seen.deliver.Add(*hop.written - *hop.committed, *hop.committed, where);
   } else if (hop.read_posted && *hop.read_posted > hop.publish_end) {
     ++seen.behind_a_read;  // it may have waited for its stream
+    seen.deliver.Note(hop.publish_end, where);
   } else {
     if (!hop.read_posted) ++seen.may_have_waited;
-    seen.gaps.push_back(hop.received - hop.publish_end);
+    seen.gaps.push_back({hop.received - hop.publish_end, hop.publish_end, where});
   }
   if (hop.messages_in_response > 1) ++seen.shared;
   if (hop.modack_start && hop.modack_end && lease_calls_.emplace(*hop.modack_start, *hop.modack_end).second) {
-    seen.modack.Add(*hop.modack_end - *hop.modack_start - 2 * options_.one_way);
+    seen.modack.Add(*hop.modack_end - *hop.modack_start - 2 * options_.one_way, *hop.modack_start, where);
   }
   if (hop.ack_start && hop.ack_end && ack_calls_.emplace(*hop.ack_start, *hop.ack_end).second) {
-    seen.ack.Add(*hop.ack_end - *hop.ack_start - 2 * options_.one_way);
+    seen.ack.Add(*hop.ack_end - *hop.ack_start - 2 * options_.one_way, *hop.ack_start, where);
   }
 }
 
@@ -114,16 +170,17 @@ void Fitter::SplitPublishes() {
   if (publishes_.empty()) return;
   Duration share{0};
   for (const KindSeen& seen : seen_) {
-    for (const Duration gap : seen.gaps) share = std::max(share, -gap);
+    for (const Whole& gap : seen.gaps) share = std::max(share, -gap.length);
   }
-  share =
-      std::clamp(share, Duration{0}, std::max(Duration{0}, *std::min_element(publishes_.begin(), publishes_.end())));
-  for (const Duration call : publishes_) {
-    before_.Add(call - share);
-    after_.Add(share);
+  const auto shortest = std::min_element(publishes_.begin(), publishes_.end(),
+                                         [](const Whole& a, const Whole& b) { return a.length < b.length; });
+  share = std::clamp(share, Duration{0}, std::max(Duration{0}, shortest->length));
+  for (const Whole& call : publishes_) {
+    before_.Add(call.length - share, call.at, call.where);
+    after_.Add(share, call.at, call.where);
   }
   for (KindSeen& seen : seen_) {
-    for (const Duration gap : seen.gaps) seen.deliver.Add(gap + share);
+    for (const Whole& gap : seen.gaps) seen.deliver.Add(gap.length + share, gap.at, gap.where);
   }
   assumed_.push_back(StrCat("the broker's commit is not in these spans: of every publish call ", Length(share),
                             " are taken as after it, the least that explains the most negative delivery gap"));
@@ -146,11 +203,18 @@ void Fitter::Assume(const KindSeen& seen, const char* kind) {
   }
 }
 
-FittedLeg Fitter::Leg(DelayLeg leg, const char* kind, RawDelays& raw, std::string how, const char* missing) const {
+FittedLeg Fitter::Leg(DelayLeg leg, const char* kind, RawDelays& raw, std::string how, const char* missing) {
+  auto [warm, cold] = raw.Split(options_.cold_after);
+  if (warm.empty() && !cold.empty()) {
+    assumed_.push_back(StrCat("every call of '", kLegNames[static_cast<size_t>(leg)], "' of ", kind,
+                              " came after disuse: what it takes warm is not known, and taken to be the same"));
+    warm.swap(cold);
+  }
   FittedLeg fitted{.leg = leg,
                    .name = kLegNames[static_cast<size_t>(leg)],
                    .kind = kind,
-                   .delays = stats::Sample(std::move(raw.values)),
+                   .delays = stats::Sample(std::move(warm)),
+                   .cold = stats::Sample(std::move(cold)),
                    .clipped = raw.clipped,
                    .how = std::move(how),
                    .missing = {}};
@@ -165,6 +229,7 @@ Fit Fitter::Finish(std::string group) {
   SplitPublishes();
   Fit fit;
   fit.group = std::move(group);
+  fit.cold_after = options_.cold_after;
   if (shared_publishes_ > 0) {
     assumed_.push_back(StrCat(shared_publishes_,
                               " messages went out in a publish call with others: such a call counts once and is the "
@@ -201,6 +266,11 @@ std::string QuantileCell(const stats::Sample& sample, stats::Probability p) {
   const std::optional<stats::Estimate> estimate = stats::EstimateQuantile(sample, p);
   if (!estimate || !estimate->supported) return "n too small";
   return Millis(static_cast<double>(estimate->value));
+}
+
+std::string FitRow(const stats::Sample& sample) {
+  return PadLeft(std::to_string(sample.n()), 6) + PadLeft(QuantileCell(sample, stats::kP50), 9) +
+         PadLeft(QuantileCell(sample, stats::kP95), 9) + "\n";
 }
 
 }  // namespace
@@ -245,8 +315,11 @@ std::string RenderFit(const Fit& fit) {
       out += StrCat("not observed: ", leg.missing, "\n");
       continue;
     }
-    out += PadLeft(std::to_string(leg.delays.n()), 6) + PadLeft(QuantileCell(leg.delays, stats::kP50), 9) +
-           PadLeft(QuantileCell(leg.delays, stats::kP95), 13 - 4) + "\n";
+    out += FitRow(leg.delays);
+    if (!leg.cold.empty()) out += PadRight("          cold", 8 + 23 + 13) + FitRow(leg.cold);
+  }
+  if (fit.cold_after) {
+    out += StrCat("        cold: not used for ", Length(*fit.cold_after), ", or not before\n");
   }
   for (size_t kind = 0; kind < fit.messages_per_response.size(); ++kind) {
     if (!fit.messages_per_response[kind]) continue;

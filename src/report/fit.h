@@ -21,7 +21,8 @@ struct FittedLeg {
   trace::DelayLeg leg{};
   std::string name;      // as in profile files: "publish_before_commit"
   std::string kind;      // "both", "standard" or "exactly_once"
-  stats::Sample delays;  // nanoseconds, none below 0
+  stats::Sample delays;  // nanoseconds, none below 0; of warm calls, where the two are told apart
+  stats::Sample cold;    // of calls after disuse, if FitOptions::cold_after says what that is
   uint64_t clipped = 0;  // came out below 0 and were taken as 0
   std::string how;       // between which instants; empty when not observed
   std::string missing;   // why there is no sample; empty when there is one
@@ -31,6 +32,7 @@ struct Fit {
   std::string group;                                           // whose arms these are
   std::vector<FittedLeg> legs;                                 // all eight, observed or not
   std::array<std::optional<double>, 2> messages_per_response;  // standard, exactly-once
+  std::optional<Duration> cold_after;                          // as asked
   std::vector<std::string> assumed;  // what the spans do not show and had to be chosen, a sentence each
   const FittedLeg* Find(trace::DelayLeg leg, bool exactly_once) const;
   bool Observed(bool exactly_once) const;  // any leg of the kind's own
@@ -43,6 +45,9 @@ struct FitOptions {
   // What the simulated network takes in one direction. It is taken off, so that
   // a simulation of the profile gives the observed times again.
   Duration one_way{0};
+  // A call is cold, and counts apart, if its topic (publishes) or subscription
+  // (the others) had none of its kind for so long, or none before it. Unset: none is.
+  std::optional<Duration> cold_after{};
   // Every which message is taken, by arrival slot.
   enum class Part : uint8_t { kAll, kEven, kOdd };
   Part part = Part::kAll;

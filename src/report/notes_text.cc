@@ -20,6 +20,16 @@ std::string PartsOf(const std::vector<std::pair<std::string_view, Duration>>& pa
   return out.empty() ? "all 0" : out;
 }
 
+// "812 ms at the median [790, 833], n = 20"
+std::string SilenceMedian(const EndToEnd& one) {
+  const std::string n = StrCat("n = ", one.n);
+  if (!one.p50 || !one.p50->supported) return StrCat("nobody can say, ", n, " is too small,");
+  const auto ms = [](int64_t nanoseconds) { return Millis(static_cast<double>(nanoseconds)); };
+  std::string text = StrCat(ms(one.p50->value), " ms at the median");
+  if (one.p50->low && one.p50->high) text += StrCat(" [", ms(*one.p50->low), ", ", ms(*one.p50->high), "]");
+  return StrCat(text, ", ", n);
+}
+
 std::string DispatchNote(const ArmSummary& arm) {
   const trace::DispatchParts& d = arm.dispatch;
   return Note(StrCat("dispatch gap of ", arm.run.name, ", mean ms: ",
@@ -132,6 +142,10 @@ std::string CountsNote(const Summary& summary) {
       const double hops = static_cast<double>(arm.n) * summary.configuration.hops;
       out += Note(StrCat(run.name, ": ", Length(static_cast<double>(arm.work.store.count()) / hops),
                          " a hop of the work are spent with that store, before the next publish"));
+    }
+    if (arm.after_silence) {
+      out += Note(StrCat(run.name, ": the first message after a silence took ", SilenceMedian(arm.after_silence->first),
+                         ", until handled less work; the others ", SilenceMedian(arm.after_silence->others)));
     }
     if (arm.warm_up > 0) {
       out += Note(StrCat(run.name, ": ", Counted(arm.warm_up, "message"), " of the warm-up left out by rule"));

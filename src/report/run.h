@@ -57,7 +57,8 @@ struct Configuration {
   WorkLaw work;                        // of every handler
   double handler_failures = 0;         // share of handlings that end in a nack
   double rate_per_second = 0;          // the mean of a ramp
-  std::string arrival;                 // "poisson", "ramp:5-50"; empty: evenly spread
+  std::string arrival;                 // "poisson", "ramp:5-50", "bursts:10,gap=1m"; empty: evenly spread
+  uint64_t burst = 0;                  // messages of a burst, silence between; 0: no bursts
   double rate_highest_per_second = 0;  // of a ramp more than rate_per_second; 0: not known, as of older folders
   uint64_t messages = 0;               // per arm
   uint64_t message_bytes = 0;          // of data; 0: a few

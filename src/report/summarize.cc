@@ -36,6 +36,18 @@ void SetEndToEnd(const ArmPaths& counted, const AskedWork& work, ArmSummary& out
   out.until_acked = MakeEndToEnd(SampleOf(counted, {Metric::Kind::kUntilAcked}, work));
 }
 
+// Of messages that were handled: which one an unfinished message is, nobody says.
+void SetAfterSilence(const ArmPaths& counted, uint64_t burst, const AskedWork& work, ArmSummary& out) {
+  if (burst == 0) return;
+  std::vector<int64_t> first, others;
+  for (const Path* path : counted.paths) {
+    if (path->slot == 0) continue;
+    (path->slot % burst == 0 ? first : others).push_back((path->until_handled - work.Of(*path)).count());
+  }
+  out.after_silence = {.first = MakeEndToEnd(stats::Sample(std::move(first))),
+                       .others = MakeEndToEnd(stats::Sample(std::move(others)))};
+}
+
 void SetQuantiles(std::vector<int64_t> lengths, StageSummary& out) {
   const stats::Sample sample(std::move(lengths));
   out.p50 = stats::EstimateQuantile(sample, stats::kP50);
@@ -163,6 +175,7 @@ ArmSummary SummarizeArm(const ArmRun& arm, const ArmPaths& counted, const Run& r
   out.warm_up = counted.warm_up;
   out.unfinished = counted.unfinished;
   SetEndToEnd(counted, AskedWork(run.configuration), out);
+  SetAfterSilence(counted, run.configuration.burst, AskedWork(run.configuration), out);
   SetStages(paths, out);
   for (const Path* path : paths) {
     unsigned missing = 0;  // of any hop, a bit for each stage

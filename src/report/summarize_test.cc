@@ -121,6 +121,19 @@ TEST(SummarizeTest, WarmUpEndsAtItsSlot) {
   EXPECT_EQ(arm.until_handled.max, 1'000'000);
 }
 
+TEST(SummarizeTest, TheFirstAfterASilenceIsSetApart) {
+  std::vector<Duration> gaps(40, milliseconds{2});
+  for (size_t slot = 0; slot < gaps.size(); slot += 4) gaps[slot] = milliseconds{30};
+  report::Run run = OneHopRun({{"std", gaps}});
+  EXPECT_FALSE(Summarize(run).arms[0].after_silence);
+  run.configuration.burst = 4;
+  const ArmSummary arm = Summarize(run).arms[0];
+  ASSERT_TRUE(arm.after_silence);
+  EXPECT_EQ(arm.after_silence->first.n, 9u) << "slot 0 comes after no silence";
+  EXPECT_EQ(arm.after_silence->others.n, 30u);
+  EXPECT_EQ(arm.after_silence->first.p50->value - arm.after_silence->others.p50->value, 28'000'000);
+}
+
 TEST(SummarizeTest, OfAMessageHandledTwiceTheFirstCounts) {
   report::Run run = OneHopRun({{"std", {milliseconds{5}}}});
   trace::Path again = run.arms[0].paths[0];

@@ -57,6 +57,12 @@ struct ServerSummary {
 // the response before it was taken apart.
 inline constexpr Duration kQueuedFrom{std::chrono::milliseconds{1}};
 
+// Messages that came in bursts: the first after each silence (slot 0 has none
+// before it and is in neither), and the others.
+struct AfterSilence {
+  EndToEnd first, others;  // until handled, less work
+};
+
 struct ArmSummary {
   ArmRun run;               // as given, without its paths
   std::string label;        // the name without its group
@@ -64,6 +70,7 @@ struct ArmSummary {
   uint64_t unfinished = 0;  // sent, not handled at the last hop
   uint64_t warm_up = 0;     // completed, left out by rule
   EndToEnd until_handled, until_acked;
+  std::optional<AfterSilence> after_silence;  // of a run in bursts
   std::array<StageSummary, trace::kStages> stages;
   std::array<uint64_t, trace::kStages>
       not_available{};            // messages of which a hop lacks the stage: its time is in the next

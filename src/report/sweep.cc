@@ -18,6 +18,7 @@ constexpr std::string_view kStandardKind = "std";
 constexpr std::string_view kNoPolicy = "-";
 
 std::string RateText(double rate) { return absl::StrFormat("%.6g", rate); }
+std::string RateOf(const SweepCell& cell) { return cell.cold ? "alone" : RateText(cell.rate_per_second); }
 
 std::string ModackText(const SweepCell& cell) {
   return cell.modack ? absl::StrFormat("%g", ToMillis(*cell.modack)) : std::string("-");
@@ -25,16 +26,25 @@ std::string ModackText(const SweepCell& cell) {
 
 std::string SaturatedText(double rate) { return StrCat("saturated at ", PerSecond(rate), "/s"); }
 
+std::string WithLimits(const stats::Estimate& estimate) {
+  std::string text = Millis(static_cast<double>(estimate.value));
+  if (estimate.low && estimate.high && !stats::IsInfinite(*estimate.high)) {
+    text += StrCat(" [", Millis(static_cast<double>(*estimate.low)), ", ", Millis(static_cast<double>(*estimate.high)),
+                   "]");
+  }
+  return text;
+}
+
 std::string MedianText(const SweepCell& cell) {
   if (!cell.invalid.empty()) return "invalid run";
   if (cell.saturated_at) return SaturatedText(*cell.saturated_at);
-  if (!cell.p50) return "nothing handled";
-  std::string text = Millis(static_cast<double>(cell.p50->value));
-  if (cell.p50->low && cell.p50->high && !stats::IsInfinite(*cell.p50->high)) {
-    text += StrCat(" [", Millis(static_cast<double>(*cell.p50->low)), ", ",
-                   Millis(static_cast<double>(*cell.p50->high)), "]");
-  }
-  return text;
+  return cell.p50 ? WithLimits(*cell.p50) : "nothing handled";
+}
+
+// What a cell's setting has beside rate, streams and arm; such cells stand together.
+bool SameSurroundings(const SweepCell& one, const SweepCell& other) {
+  return one.round_trip == other.round_trip && one.idle_gap == other.idle_gap && one.cold == other.cold &&
+         one.message_bytes == other.message_bytes && one.repeat == other.repeat;
 }
 
 std::string TailText(const SweepCell& cell) {
@@ -45,7 +55,7 @@ std::string TailText(const SweepCell& cell) {
 const SweepCell* StandardOf(std::span<const SweepCell> cells, const SweepCell& cell) {
   for (const SweepCell& other : cells) {
     if (other.arm == kStandardKind && other.rate_per_second == cell.rate_per_second && other.streams == cell.streams &&
-        other.client == cell.client && other.round_trip == cell.round_trip && other.repeat == cell.repeat) {
+        other.client == cell.client && SameSurroundings(other, cell)) {
       return &other;
     }
   }
@@ -61,8 +71,8 @@ std::string ExtraText(const SweepPlan& plan, std::span<const SweepCell> cells, c
 }
 
 std::string MapRowName(const SweepCell& cell) {
-  return PadLeft(RateText(cell.rate_per_second), 7) + PadLeft(std::to_string(cell.streams), 4) + " " +
-         PadRight(cell.arm, 12) + PadRight(cell.client, 10) + PadRight(cell.policy, 6);
+  return PadLeft(RateOf(cell), 7) + PadLeft(std::to_string(cell.streams), 4) + " " + PadRight(cell.arm, 12) +
+         PadRight(cell.client, 10) + PadRight(cell.policy, 6);
 }
 
 std::string MapColumnName(const SweepCell& cell) {
@@ -100,15 +110,32 @@ std::string RenderMap(const SweepPlan& plan, std::span<const SweepCell> cells) {
 }
 
 // "round trip 40 ms, repeat 2:" where a sweep has several; before the first cell of each.
-std::string Heading(std::span<const SweepCell> cells, const SweepCell& cell) {
-  const auto differs = [](const SweepCell& one, const SweepCell& other) {
-    return one.round_trip != other.round_trip || one.repeat != other.repeat;
-  };
-  const bool several = std::any_of(cells.begin(), cells.end(),
-                                   [](const SweepCell& one) { return one.round_trip.has_value() || one.repeat != 1; });
-  if (!several || (&cell != cells.data() && !differs(*(&cell - 1), cell))) return "";
-  return StrCat(cell.round_trip ? StrCat("round trip ", Length(*cell.round_trip), ", ") : "", "repeat ", cell.repeat,
-                ":\n");
+std::string Heading(const SweepPlan& plan, std::span<const SweepCell> cells, const SweepCell& cell) {
+  const bool several =
+      std::any_of(cells.begin(), cells.end(), [](const SweepCell& one) { return !SameSurroundings(one, SweepCell{}); });
+  if (!several || (&cell != cells.data() && SameSurroundings(*(&cell - 1), cell))) return "";
+  std::vector<std::string> parts;
+  if (cell.round_trip) parts.push_back(StrCat("round trip ", Length(*cell.round_trip)));
+  if (cell.message_bytes) parts.push_back(StrCat(*cell.message_bytes, " bytes a message"));
+  if (cell.idle_gap) {
+    parts.push_back(StrCat("first message after ", Length(*cell.idle_gap), " of silence, bursts of ", plan.burst));
+  }
+  if (cell.cold) {
+    parts.push_back(plan.simulated ? "cold: each message alone, with a client and a broker of its own"
+                                   : "cold: each message alone, on processes and connections of its own");
+  }
+  const bool repeated = std::any_of(cells.begin(), cells.end(), [](const SweepCell& one) { return one.repeat > 1; });
+  if (repeated || parts.empty()) parts.push_back(repeated ? StrCat("repeat ", cell.repeat) : "as it is");
+  std::string text;
+  for (const std::string& part : parts) text += StrCat(text.empty() ? "" : ", ", part);
+  return text + ":\n";
+}
+
+// A line of its own below the row of a cell with an idle gap.
+std::string OthersLine(const SweepPlan& plan, const SweepCell& cell) {
+  if (!cell.idle_gap || !cell.others_p50 || cell.saturated_at || !cell.invalid.empty()) return "";
+  const std::string name = StrCat("the other ", plan.burst - 1, " of each burst");
+  return PadLeft(name, 55) + " " + WithLimits(*cell.others_p50) + "\n";
 }
 
 std::string HereText(const SweepHere& here) {
@@ -129,17 +156,27 @@ std::string CsvMs(const std::optional<int64_t>& nanoseconds) {
 }  // namespace
 
 std::string SweepCell::Key() const {
-  return StrCat("rate=", RateText(rate_per_second), " streams=", streams, " arm=", arm, " client=", client,
-                " policy=", policy, modack ? StrCat(" modack_ns=", modack->count()) : "",
-                round_trip ? StrCat(" round_trip_ns=", round_trip->count()) : "",
-                repeat == 1 ? "" : StrCat(" repeat=", repeat));
+  return StrCat(
+      cold ? std::string("cold") : StrCat("rate=", RateText(rate_per_second)), " streams=", streams, " arm=", arm,
+      " client=", client, " policy=", policy, modack ? StrCat(" modack_ns=", modack->count()) : "",
+      round_trip ? StrCat(" round_trip_ns=", round_trip->count()) : "",
+      idle_gap ? StrCat(" idle_gap_ns=", idle_gap->count()) : "",
+      message_bytes ? StrCat(" message_bytes=", *message_bytes) : "", repeat == 1 ? "" : StrCat(" repeat=", repeat));
 }
 
-void FillCell(const ArmRun& arm, Duration work, SweepCell& cell) {
-  std::vector<int64_t> values;
-  for (const trace::Path& path : arm.paths) values.push_back((path.until_handled - work).count());
-  cell.handled = values.size();
-  const stats::Sample sample(std::move(values), arm.sent - std::min<uint64_t>(arm.sent, arm.paths.size()));
+void FillCell(const ArmRun& arm, Duration work, uint64_t burst, SweepCell& cell) {
+  std::vector<int64_t> values, others;
+  for (const trace::Path& path : arm.paths) {
+    const bool first = !cell.idle_gap || path.slot % burst == 0;
+    if (cell.idle_gap && path.slot == 0) continue;  // after no silence, but after the start
+    (first ? values : others).push_back((path.until_handled - work).count());
+  }
+  cell.handled = arm.paths.size();
+  // With an idle gap nobody knows which an unfinished one would be: it counts among the first.
+  const uint64_t unfinished = arm.sent - std::min<uint64_t>(arm.sent, arm.paths.size());
+  cell.n = values.size() + unfinished;
+  const stats::Sample sample(std::move(values), unfinished);
+  if (!others.empty()) cell.others_p50 = stats::EstimateQuantile(stats::Sample(std::move(others)), stats::kP50);
   cell.p50 = stats::EstimateQuantile(sample, stats::kP50);
   cell.p95 = stats::EstimateQuantile(sample, stats::kP95);
   cell.saturated_at = arm.saturated_at;
@@ -185,7 +222,7 @@ std::vector<std::string> SweepAnswer(const SweepPlan& plan, std::span<const Swee
   if (worst != nullptr) {
     out.push_back(StrCat("Exactly-once adds ", Length(*least), " to ", Length(*most), " a hop at the median, over ",
                          Counted(compared, "setting"), " that can be compared with standard; most at ",
-                         RateText(worst->rate_per_second), "/s with ",
+                         worst->cold ? "one alone" : StrCat(RateText(worst->rate_per_second), "/s"), " with ",
                          Counted(static_cast<uint64_t>(worst->streams), "stream"), " (", worst->arm, ", ",
                          worst->client, ", ", worst->policy, ")."));
   }
@@ -207,20 +244,19 @@ std::string RenderSweep(const SweepPlan& plan, std::span<const SweepCell> cells,
       plan.hops, plan.seed, Length(plan.work * plan.hops));
   out += " rate/s str arm         client  policy modack      n p50                     p95\n";
   for (const SweepCell& cell : cells) {
-    out += Heading(cells, cell);
-    out += PadLeft(RateText(cell.rate_per_second), 7) + PadLeft(std::to_string(cell.streams), 4) + " " +
-           PadRight(cell.arm, 12) + PadRight(cell.client, 7) + " " + PadRight(cell.policy, 6) +
-           PadLeft(ModackText(cell), 7) + PadLeft(std::to_string(cell.messages), 7) + " " +
-           PadRight(MedianText(cell), 20) + PadLeft(TailText(cell), 7);
+    out += Heading(plan, cells, cell);
+    out += PadLeft(RateOf(cell), 7) + PadLeft(std::to_string(cell.streams), 4) + " " + PadRight(cell.arm, 12) +
+           PadRight(cell.client, 7) + " " + PadRight(cell.policy, 6) + PadLeft(ModackText(cell), 7) +
+           PadLeft(std::to_string(cell.n), 7) + " " + PadRight(MedianText(cell), 20) + PadLeft(TailText(cell), 7);
     while (out.back() == ' ') out.pop_back();
-    out += "\n";
+    out += "\n" + OthersLine(plan, cell);
   }
   out +=
       "\nMAP       what an arm adds a hop, ms, by modack: difference of medians to std\n"
       "          at the same setting; sat: saturated, and what it served\n";
   for (size_t from = 0, to = 0; from < cells.size(); from = to) {
-    while (to < cells.size() && (to == from || Heading(cells, cells[to]).empty())) ++to;
-    out += Heading(cells, cells[from]) + RenderMap(plan, cells.subspan(from, to - from));
+    while (to < cells.size() && (to == from || Heading(plan, cells, cells[to]).empty())) ++to;
+    out += Heading(plan, cells, cells[from]) + RenderMap(plan, cells.subspan(from, to - from));
   }
   std::string answer;
   for (const std::string& sentence : SweepAnswer(plan, cells)) answer += StrCat(answer.empty() ? "" : " ", sentence);
@@ -235,8 +271,9 @@ std::string RenderSweep(const SweepPlan& plan, std::span<const SweepCell> cells,
 
 std::string SweepCsv(std::span<const SweepCell> cells) {
   std::string out =
-      "rate_per_second,streams,arm,client,policy,modack_ms,round_trip_ms,repeat,messages,handled,p50_ms,p50_low_ms,p50_"
-      "high_ms,p95_ms,"
+      "rate_per_second,streams,arm,client,policy,modack_ms,round_trip_ms,idle_gap_ms,message_bytes,cold,repeat,"
+      "messages,handled,n,p50_ms,p50_low_ms,p50_"
+      "high_ms,p95_ms,others_p50_ms,"
       "saturated_at_per_second,messages_per_response,valid\n";
   for (const SweepCell& cell : cells) {
     const bool shown = !cell.saturated_at && cell.invalid.empty();
@@ -245,10 +282,13 @@ std::string SweepCsv(std::span<const SweepCell> cells) {
     };
     out += StrCat(RateText(cell.rate_per_second), ",", cell.streams, ",", cell.arm, ",", cell.client, ",", cell.policy,
                   ",", CsvMs(cell.modack ? std::optional(cell.modack->count()) : std::nullopt), ",",
-                  CsvMs(cell.round_trip ? std::optional(cell.round_trip->count()) : std::nullopt), ",", cell.repeat,
-                  ",", cell.messages, ",", cell.handled, ",", CsvMs(value(cell.p50)), ",",
+                  CsvMs(cell.round_trip ? std::optional(cell.round_trip->count()) : std::nullopt), ",",
+                  CsvMs(cell.idle_gap ? std::optional(cell.idle_gap->count()) : std::nullopt), ",",
+                  cell.message_bytes ? StrCat(*cell.message_bytes) : "", ",", cell.cold ? "yes" : "no", ",",
+                  cell.repeat, ",", cell.messages, ",", cell.handled, ",", cell.n, ",", CsvMs(value(cell.p50)), ",",
                   CsvMs(shown && cell.p50 ? cell.p50->low : std::nullopt), ",",
                   CsvMs(shown && cell.p50 ? cell.p50->high : std::nullopt), ",", CsvMs(value(cell.p95)), ",",
+                  CsvMs(value(cell.others_p50)), ",",
                   cell.saturated_at ? absl::StrFormat("%.4g", *cell.saturated_at) : "", ",",
                   absl::StrFormat("%.4f", cell.messages_per_response), ",", cell.invalid.empty() ? "yes" : "no", "\n");
   }

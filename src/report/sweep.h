@@ -22,6 +22,7 @@ struct SweepPlan {
   Duration work{0}, length{0};  // per handler; of each cell's schedule
   uint64_t messages_min = 0;    // of a cell, however slow
   uint64_t seed = 0;
+  uint64_t burst = 0;  // messages between two silences, where cells have an idle gap
   friend bool operator==(const SweepPlan&, const SweepPlan&) = default;
 };
 
@@ -34,10 +35,18 @@ struct SweepCell {
   std::optional<Duration> modack;
   // What the modelled network takes there and back; unset: what sim models.
   std::optional<Duration> round_trip;
+  // The messages come in bursts, with so much silence between. Unset: none.
+  std::optional<Duration> idle_gap;
+  std::optional<uint64_t> message_bytes;  // of data; unset: a few
+  // Every message alone, on processes (of a cell that is run), connections and a
+  // broker that were started for it; it has no rate.
+  bool cold = false;
   int repeat = 1;  // each draws its delays anew
   uint64_t messages = 0, handled = 0;
+  uint64_t n = 0;  // of the figures: with an idle gap the first messages after each silence
   std::optional<stats::Estimate> p50, p95;
-  std::optional<double> saturated_at;  // then the latencies say nothing, and are not printed
+  std::optional<stats::Estimate> others_p50;  // with an idle gap: of the other messages of the bursts
+  std::optional<double> saturated_at;         // then the latencies say nothing, and are not printed
   double messages_per_response = 1;
   std::string invalid;  // of a cell that was run: why its run proves nothing; empty: valid
 
@@ -45,8 +54,8 @@ struct SweepCell {
 };
 
 // `arm` as it came out. A measured arm that is invalid for another reason than saturation
-// is marked. `work`: of the whole chain.
-void FillCell(const ArmRun& arm, Duration work, SweepCell& cell);
+// is marked. `work`: of the whole chain; `burst`: of the plan.
+void FillCell(const ArmRun& arm, Duration work, uint64_t burst, SweepCell& cell);
 
 // What exactly-once adds to a hop: the difference of medians to the standard
 // cell of the same setting, over the hops, nanoseconds. nullopt: it is that cell,

@@ -117,6 +117,12 @@ TEST_F(CliTest, WrongWordsNameFlagValueAndLimit) {
       "--only replay.java: no arm has this name; they are std, eos, replay.std, replay.eos, replay.eos-overlap");
   ExpectFailure({"run", "--rate", "0"}, 3, "--rate 0: is outside [0.001, 100000]");
   ExpectFailure({"run", "--arrival", "bursts"}, 3, "--arrival bursts: is none of constant, poisson, ramp:FROM-TO");
+  for (const char* bad : {"bursts:", "bursts:5", "bursts:5,10s", "bursts:5,gap"}) {
+    ExpectFailure({"run", "--arrival", bad}, 3, "is not bursts:N,gap=TIME, such as bursts:10,gap=30s");
+  }
+  ExpectFailure({"run", "--arrival", "bursts:0,gap=1s"}, 3, "N is a whole number in [1, 1000000]");
+  ExpectFailure({"run", "--arrival", "bursts:5,gap=25h"}, 3, "TIME is a time in (0, 24h]");
+  ExpectFailure({"run", "--arrival", "bursts:5,gap=1s"}, 3, "no longer than the time between two messages at --rate");
   ExpectFailure({"run", "--arrival", "ramp:5"}, 3, "--arrival ramp:5: is not ramp:FROM-TO");
   ExpectFailure({"run", "--arrival", "ramp:0-5"}, 3, "FROM and TO must be messages a second in [0.001, 100000]");
   ExpectFailure({"run", "--rate", "5", "--arrival", "ramp:1-5"}, 3, "says the rates itself; leave --rate out");

@@ -151,11 +151,20 @@ TEST_F(ReportCliTest, AKilledSweepGoesOnWhereItEndedAndDrawsItsMap) {
 }
 
 TEST_F(ReportCliTest, ASweepRefusesWhatItDoesNotVaryByName) {
-  for (const char* flag : {"--idle-gap", "--message-size"}) {
-    const Ended refused = Hopgap({"sweep", flag, "1s"});
-    EXPECT_EQ(refused.code, 3);
-    EXPECT_THAT(refused.output, HasSubstr(std::string(flag) + ": "));
-  }
+  const auto refused = [&](const std::vector<std::string>& words, const char* why) {
+    std::vector<std::string> all = {"sweep"};
+    all.insert(all.end(), words.begin(), words.end());
+    const Ended ended = Hopgap(all);
+    EXPECT_EQ(ended.code, 3);
+    EXPECT_THAT(ended.output, HasSubstr(why));
+  };
+  refused({"--idle-gap", "1s"}, "--idle-gap: nothing in virtual time grows cold, unless --profile has 'cold' tables");
+  refused({"--cold"}, "--cold: nothing in virtual time grows cold, unless --profile has 'cold' tables");
+  refused({"--message-size", "100"}, "--message-size: the simulated network takes as long for a large message");
+  refused({"--live", "--message-size", "100,0"}, "--message-size 0: is no number of bytes in [1, 9000000]");
+  refused({"--live", "--idle-gap", "25h"}, "--idle-gap 25h: is a list of times in [0, 24h]");
+  refused({"--live", "--idle-gap", "500ms", "--rate", "1"}, "no longer than the time between two messages at 1/s");
+  refused({"--burst", "5"}, "--burst: is of --idle-gap, which is not given");
   EXPECT_THAT(Hopgap({"sweep", "--live", "--rtt", "1ms"}).output, HasSubstr("--rtt: is of the simulated network"));
   EXPECT_THAT(Hopgap({"sweep", "--live", "--threads", "2"}).output, HasSubstr("cells run one after the other"));
   EXPECT_THAT(Hopgap({"sweep", "--live", "--rate", "100", "--duration", "2h"}).output,
@@ -182,6 +191,47 @@ TEST_F(ReportCliTest, ASweepCanBeLive) {
   const Ended other = Hopgap({"sweep", "--rate", "50", "--out", "live"});
   EXPECT_EQ(other.code, 6);
   EXPECT_THAT(other.output, HasSubstr("another plan (simulated or live"));
+}
+
+// A message on processes of its own, and one of another size.
+TEST_F(ReportCliTest, ALiveSweepMeasuresColdMessagesAndSizes) {
+  const Ended live = Hopgap({"sweep",
+                             "--live",
+                             "--cold",
+                             "--message-size",
+                             "10,100000",
+                             "--rate",
+                             "20",
+                             "--arm",
+                             "eos",
+                             "--streams",
+                             "1",
+                             "--response-policy",
+                             "eager",
+                             "--hops",
+                             "1",
+                             "--work",
+                             "1ms",
+                             "--profile",
+                             "none",
+                             "--quiet",
+                             "--duration",
+                             "200ms",
+                             "--messages-min",
+                             "3",
+                             "--no-out",
+                             "--json"});
+  ASSERT_EQ(live.code, 0) << live.output;
+  const nlohmann::json map = nlohmann::json::parse(live.output.substr(live.output.find('{')));
+  ASSERT_EQ(map.at("cells").size(), 4u);
+  size_t cold = 0;
+  for (const nlohmann::json& cell : map.at("cells")) {
+    cold += cell.at("cold") ? 1 : 0;
+    EXPECT_EQ(cell.at("handled"), cell.at("cold") ? 3 : 4);
+    EXPECT_TRUE(cell.at("message_bytes") == 10 || cell.at("message_bytes") == 100'000);
+    EXPECT_EQ(cell.at("rate_per_second"), cell.at("cold") ? 0 : 20);
+  }
+  EXPECT_EQ(cold, 2u);
 }
 
 // What the chosen arms say is what they say among all, and a group without arms is gone.

@@ -96,6 +96,41 @@ TEST(FitTest, TheProfileFileSaysWhatTheSampleSays) {
   EXPECT_NEAR(static_cast<double>(at.count()), static_cast<double>(modack->delays.Quantile(stats::kP50)), 2);
 }
 
+// A broker that is slow after disuse.
+broker::Profile ColdProfile() {
+  constexpr char kText[] = R"({"name": "cold", "cold_after_ms": 5000, "legs": {
+    "deliver": {"both": {"quantiles": [[0, 10], [1, 20]], "cold": {"quantiles": [[0, 300], [1, 500]]}}},
+    "modack": {"exactly_once": {"quantiles": [[0, 50], [1, 60]], "cold": {"quantiles": [[0, 1000], [1, 1200]]}}}}})";
+  return formats::ParseProfile(kText, "cold").value().profile;
+}
+
+TEST(FitTest, ColdCallsGetTablesOfTheirOwn) {
+  report::Run run;
+  run.configuration.hops = 3;
+  VirtualChain chain = Chain("eos", kFitMessages);
+  chain.profile = ColdProfile();
+  chain.arrival = lab::Arrival::Bursts(1000, 5, std::chrono::seconds{20});
+  chain.millihertz = chain.arrival.MeanOfBursts();
+  run.arms.push_back(*cli::Predict(chain, nullptr));
+  const absl::StatusOr<cli::Fitted> fitted =
+      cli::FitProfile(run, "", Part::kAll, "again", "a run", std::chrono::seconds{5});
+  ASSERT_TRUE(fitted.ok()) << fitted.status();
+  for (const broker::Leg leg : {broker::Leg::kDeliver, broker::Leg::kModack}) {
+    const report::FittedLeg* found = fitted->fit.Find(leg, true);
+    EXPECT_EQ(found->delays.n() + found->cold.n(), 3 * kFitMessages);
+    // One a burst and hop: a message that overtakes a cold one finds the leg cold in its place.
+    EXPECT_EQ(found->cold.n(), 3 * kFitMessages / 5);
+    EXPECT_GE(found->cold.At(1), ColdProfile().Table(true, leg, true).At(0).count() - 1000);
+    ExpectRecovered(*found, ColdProfile().Table(true, leg));
+  }
+  EXPECT_EQ(fitted->profile.cold_after, std::chrono::seconds{5});
+  EXPECT_TRUE(fitted->profile.HasCold());
+  // Without the question all calls are alike.
+  const absl::StatusOr<cli::Fitted> mixed = cli::FitProfile(run, "", Part::kAll, "again", "a run");
+  EXPECT_FALSE(mixed->profile.HasCold());
+  EXPECT_EQ(mixed->fit.Find(broker::Leg::kModack, true)->delays.n(), 3 * kFitMessages);
+}
+
 // A trace of the real service: the broker's side is not in it.
 TEST(FitTest, WithoutTheBrokersSideTheWholePublishAndTheGapAreKept) {
   report::Run run = SimulatedOnce();
@@ -330,6 +365,60 @@ TEST(SweepTest, DistanceAndRepeatsAreAxesAndWhatIsAddedHasAnInterval) {
   EXPECT_EQ(kept->cells[5].p50->value, sweep.cells[5].p50->value);
   std::filesystem::remove_all(out);
   EXPECT_THAT(std::string(cli::ReadSweep(out).status().message()), HasSubstr("`hopgap sweep --out` writes one"));
+}
+
+TEST(SweepTest, SilencesAndColdMessagesAreAxes) {
+  const std::string out = testing::TempDir() + "/hopgap-sweep-cold-test";
+  std::filesystem::remove_all(out);
+  cli::Sweep sweep = SmallSweep(out);
+  sweep.profile = ColdProfile();
+  sweep.plan.burst = 4;
+  std::erase_if(sweep.cells, [](const report::SweepCell& cell) { return cell.rate_per_second > 1; });
+  for (const Duration gap : {Duration{std::chrono::seconds{2}}, Duration{std::chrono::seconds{20}}}) {
+    for (size_t i = 0; i < 2; ++i) {
+      sweep.cells.push_back(sweep.cells[i]);
+      sweep.cells.back().idle_gap = gap;
+      sweep.cells.back().messages = 41 * 4;
+    }
+  }
+  for (size_t i = 0; i < 2; ++i) {
+    sweep.cells.push_back(sweep.cells[i]);
+    sweep.cells.back().cold = true;
+    sweep.cells.back().rate_per_second = 0;
+  }
+  ASSERT_TRUE(cli::RunSweep(sweep).ok());
+  const auto p50 = [&](size_t at) { return ToMillis(Duration{sweep.cells[at].p50->value}); };
+  const auto others = [&](size_t at) { return ToMillis(Duration{sweep.cells[at].others_p50->value}); };
+  EXPECT_EQ(sweep.cells[0].n, 40u);
+  EXPECT_FALSE(sweep.cells[0].others_p50);
+  for (size_t at = 2; at < 6; ++at) {
+    EXPECT_EQ(sweep.cells[at].n, 40u) << "the first of the first burst comes after the start, not after a silence";
+    EXPECT_EQ(sweep.cells[at].handled, 41u * 4);
+    EXPECT_NEAR(others(at), p50(at % 2), 15);
+  }
+  EXPECT_NEAR(p50(2), p50(0), 5) << "2 s are no disuse";
+  EXPECT_NEAR(p50(4) - p50(0), 400 - 15, 40) << "a cold delivery";
+  EXPECT_NEAR(p50(5) - p50(1), 400 - 15 + 1100 - 55, 100) << "and a cold modack";
+  EXPECT_NEAR(p50(6), p50(4), 40) << "alone everything is cold";
+  EXPECT_NEAR(p50(7), p50(5), 100);
+  EXPECT_EQ(sweep.cells[7].handled, 40u);
+  EXPECT_NE(sweep.cells[7].p50->low, sweep.cells[7].p50->high) << "each draws its own delays";
+
+  const std::string text = report::RenderSweep(sweep.plan, sweep.cells);
+  EXPECT_THAT(text, HasSubstr("\nas it is:\n"));
+  EXPECT_THAT(text, HasSubstr("\nfirst message after 20.0 s of silence, bursts of 4:\n"));
+  EXPECT_THAT(text, HasSubstr("the other 3 of each burst "));
+  EXPECT_THAT(text, HasSubstr("\ncold: each message alone, with a client and a broker of its own:\n  alone   1 std"));
+  for (const std::string_view line : Split(text, '\n')) EXPECT_LE(line.size(), 80u) << line;
+  ASSERT_TRUE(report::ExtraPerHop(sweep.plan, sweep.cells, sweep.cells[7]));
+  EXPECT_NEAR(report::ExtraPerHop(sweep.plan, sweep.cells, sweep.cells[7])->value / 1e6, p50(7) - p50(6), 1e-6);
+
+  const absl::StatusOr<cli::KeptSweep> kept = cli::ReadSweep(out);
+  ASSERT_TRUE(kept.ok()) << kept.status();
+  EXPECT_EQ(kept->plan, sweep.plan);
+  EXPECT_EQ(report::RenderSweep(kept->plan, kept->cells), text);
+  EXPECT_EQ(report::SweepCsv(kept->cells), report::SweepCsv(sweep.cells));
+  std::filesystem::remove_all(out);
 }
 
 TEST(SweepTest, ARunKnowsWhereItIsOnTheMap) {

@@ -3,7 +3,7 @@
 import { h, as, table, details } from "./dom.js";
 import { ms, signed, length, interval, count } from "./format.js";
 
-const rateText = (rate) => `${+rate.toPrecision(6)}/s`;
+const rateText = (rate) => (rate === 0 ? "alone" : `${+rate.toPrecision(6)}/s`); // a cold message has no rate
 const delay = (nanoseconds) => length(nanoseconds / 1e6);
 const distinct = (values) => [...new Set(values)].sort((a, b) => a - b);
 const saturation = (cell) => `saturated at ${+cell.saturated_at_per_second.toPrecision(3)}/s`;
@@ -12,6 +12,8 @@ const saturation = (cell) => `saturated at ${+cell.saturated_at_per_second.toPre
 function titleOf(cell, map) {
   const several = (key) => new Set(map.cells.map((one) => one[key])).size > 1;
   return [cell.arm, cell.client, cell.policy === "-" ? null : cell.policy,
+    cell.idle_gap_ns === null ? null : `first after ${delay(cell.idle_gap_ns)} of silence`, cell.cold ? "cold: each message alone" : null,
+    cell.message_bytes === null ? null : `${cell.message_bytes} bytes a message`,
     cell.modack_ns === null ? null : `modack ${delay(cell.modack_ns)}`,
     cell.round_trip_ns === null && !several("round_trip_ns") ? null : `round trip ${cell.round_trip_ns === null ? "as modelled" : delay(cell.round_trip_ns)}`].filter(Boolean).join(", ");
 }
@@ -28,6 +30,7 @@ function panelsOf(map) {
 
 // The cell nearest to where the run is, on a panel of its kind: ratios count, not differences.
 function nearest(here, cells) {
+  cells = cells.filter((cell) => !cell.cold && cell.idle_gap_ns === null);
   if (!here || !cells.some((cell) => here.arms.includes(cell.arm) && cell.client === here.client && [here.policy, "-"].includes(cell.policy))) return null;
   const far = (cell) => Math.abs(Math.log(cell.rate_per_second / here.rate_per_second)) + Math.abs(Math.log(cell.streams / here.streams));
   return cells.reduce((best, cell) => (far(cell) < far(best) ? cell : best));
@@ -65,8 +68,8 @@ function panel(title, cells, map, most, show) {
     // By the root: small differences are seen too.
     const shade = value === null || saturated ? 0 : Math.round(42 * Math.sqrt(Math.max(0, value) / most));
     return h("button", { type: "button", class: `square${saturated ? " saturated" : ""}${isHere ? " here" : ""}`, style: shade > 0 ? `background: color-mix(in srgb, var(--accent) ${shade}%, var(--card))` : null,
-      title: `n = ${cell.messages}${more ? `; ${more}` : ""}`, "data-index": cell.index, onclick: () => show(cell.index) },
-      h("b", {}, text), more && h("span", { class: "ci" }, more), h("span", { class: "ci" }, `n = ${cell.messages}`),
+      title: `n = ${cell.n}${more ? `; ${more}` : ""}`, "data-index": cell.index, onclick: () => show(cell.index) },
+      h("b", {}, text), more && h("span", { class: "ci" }, more), h("span", { class: "ci" }, `n = ${cell.n}`),
       isHere && h("span", { class: "mark" }, exact ? "◆ you are here" : `◆ nearest to you (${rateText(map.here.rate_per_second)}, ${count(map.here.streams, "stream")})`));
   };
   const what = extra ? "what exactly-once adds, ms a hop [95 % interval]" : `p50 until handled less work, ms [95 % interval]`;
@@ -78,13 +81,15 @@ export function sweepMap(sweep) {
   const panels = [...panelsOf(map)].sort(([, a], [, b]) => Number(a[0].arm === "std") - Number(b[0].arm === "std"));
   const most = Math.max(1e-9, ...map.cells.map((cell) => cell.extra_per_hop_ms ?? 0));
   const repeated = map.cells.some((cell) => cell.repeat > 1);
+  // Axes that few sweeps have get a column where they do.
+  const idle = map.cells.some((cell) => cell.idle_gap_ns !== null), sized = map.cells.some((cell) => cell.message_bytes !== null);
   const rows = map.cells.map((cell) => {
     const saturated = cell.saturated_at_per_second !== null;
-    return [rateText(cell.rate_per_second), cell.streams, cell.arm, cell.client, cell.policy, cell.modack_ns === null ? "profile" : delay(cell.modack_ns), cell.round_trip_ns === null ? "as modelled" : delay(cell.round_trip_ns), ...(repeated ? [cell.repeat] : []), `${cell.handled} of ${cell.messages}`,
-      saturated ? as("bad", saturation(cell)) : cell.invalid ? as("bad", `invalid run: ${cell.invalid}`) : [ms(cell.p50_ms), " ", h("span", { class: "ci" }, interval(cell.p50_low_ms, cell.p50_high_ms))], saturated ? "" : ms(cell.p95_ms),
+    return [rateText(cell.rate_per_second), cell.streams, cell.arm, cell.client, cell.policy, cell.modack_ns === null ? "profile" : delay(cell.modack_ns), cell.round_trip_ns === null ? "as modelled" : delay(cell.round_trip_ns), ...(idle ? [cell.idle_gap_ns === null ? "–" : delay(cell.idle_gap_ns)] : []), ...(sized ? [cell.message_bytes ?? "–"] : []), ...(repeated ? [cell.repeat] : []), `${cell.handled} of ${cell.messages}`,
+      saturated ? as("bad", saturation(cell)) : cell.invalid ? as("bad", `invalid run: ${cell.invalid}`) : [ms(cell.p50_ms), " ", h("span", { class: "ci" }, interval(cell.p50_low_ms, cell.p50_high_ms))], saturated ? "" : ms(cell.p95_ms), ...(idle ? [cell.others_p50_ms === null ? "–" : ms(cell.others_p50_ms)] : []),
       cell.extra_per_hop_ms === null ? "–" : [signed(cell.extra_per_hop_ms), " ", h("span", { class: "ci" }, interval(cell.extra_per_hop_low_ms, cell.extra_per_hop_high_ms, signed))], cell.messages_per_response.toFixed(2)];
   });
-  const all = details("Every cell as a table", table("Latencies until handled less work, ms [95 % interval]; extra: difference of medians to standard, ms a hop", ["rate", "streams", "arm", "client", "policy", "modack", "round trip", ...(repeated ? ["repeat"] : []), "n handled", "p50", "p95", "exactly-once adds a hop", "messages a response"], rows));
+  const all = details("Every cell as a table", table("Latencies until handled less work, ms [95 % interval]; extra: difference of medians to standard, ms a hop", ["rate", "streams", "arm", "client", "policy", "modack", "round trip", ...(idle ? ["silence before"] : []), ...(sized ? ["bytes"] : []), ...(repeated ? ["repeat"] : []), "n handled", "p50", "p95", ...(idle ? ["p50 of the others of a burst"] : []), "exactly-once adds a hop", "messages a response"], rows));
   const show = (index) => {
     all.open = true;
     const row = all.querySelectorAll("tbody tr")[index];
