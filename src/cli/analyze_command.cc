@@ -156,7 +156,8 @@ void AddAnalyze(CLI::App& app, Commands& commands) {
   command->add_option("--waterfall", options->waterfall, "the arm whose median message is drawn")
       ->excludes(markdown)
       ->excludes(csv);
-  command->add_option("--trace", options->trace, "take one trace apart: which span gave which instant");
+  command->add_option("--trace", options->trace, "take one trace apart: which span gave which instant")
+      ->check([](const std::string& text) { return std::string(text.empty() ? "an empty trace id" : ""); });
   command->add_option("--out", options->out, "write a run folder, for reports and comparisons");
   command->add_option("--report", options->report, "write the page here, one HTML file");
   command->add_option("--threshold", options->thresholds,

@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <utility>
 
+#include "base/printable.h"
 #include "base/text.h"
 #include "cli/exit_codes.h"
 
@@ -32,7 +33,10 @@ bool MentionsFlag(std::string_view text, std::string_view flag) {
 void SetFlagSources(std::map<std::string, std::string> sources) { FlagSources() = std::move(sources); }
 
 int Fail(int code, std::string_view text) {
-  std::string line = StrCat("hopgap: ", text);
+  std::string line = "hopgap: ";
+  for (const std::string_view part : Split(text, '\n')) {
+    line += StrCat(line == "hopgap: " ? "" : "\n", Printable(part));
+  }
   for (const auto& [flag, source] : FlagSources()) {
     if (MentionsFlag(text, flag)) line += StrCat("; ", flag, " is from ", source);
   }

@@ -1,8 +1,11 @@
 #include "cli/foreign_traces.h"
 
 #include <cstdio>
+#include <filesystem>
+#include <system_error>
 #include <utility>
 
+#include "base/printable.h"
 #include "base/text.h"
 #include "cli/commands.h"
 #include "cli/exit_codes.h"
@@ -19,6 +22,7 @@
 #include "formats/summary_json.h"
 #include "report/foreign.h"
 #include "report/from_spans.h"
+#include "report/layout.h"
 #include "report/paste.h"
 #include "report/summary.h"
 #include "report/text.h"
@@ -51,10 +55,12 @@ std::string SourceLine(const formats::TraceSource& source) {
   std::string forms;
   for (const formats::SpanForm form : source.forms)
     forms += StrCat(forms.empty() ? "" : " and ", formats::FactsOf(form).name);
-  return StrCat(source.file == "-" ? "standard input" : source.file, ": read as ",
-                forms.empty() ? "JSON without spans" : forms, source.packing.empty() ? "" : ", " + source.packing, ", ",
-                source.spans, " spans", source.bad_spans == 0 ? "" : StrCat(", ", source.bad_spans, " spans left out"),
-                source.bad_parts == 0 ? "" : StrCat(", ", source.bad_parts, " parts unreadable"));
+  const std::string name = source.file == "-" ? "standard input" : Printable(source.file);
+  if (source.forms.empty() && source.bad_parts > 0) return name + ": nothing could be read";
+  return StrCat(name, ": read as ", forms.empty() ? "JSON without spans" : forms,
+                source.packing.empty() ? "" : ", " + source.packing, ", ", report::Counted(source.spans, "span"),
+                source.bad_spans == 0 ? "" : StrCat(", ", report::Counted(source.bad_spans, "span"), " left out"),
+                source.bad_parts == 0 ? "" : StrCat(", ", report::Counted(source.bad_parts, "part"), " unreadable"));
 }
 
 // One unreadable file of several does not end it; an only one does.
@@ -62,6 +68,7 @@ absl::Status ReadFiles(const ForeignOptions& options, Analysis& analysis) {
   absl::StatusOr<std::vector<std::string>> files = formats::ExpandTraceFiles(options.paths);
   if (!files.ok()) return files.status();
   absl::Status full = absl::OkStatus();
+  std::vector<std::string> lost;
   for (const std::string& file : *files) {
     absl::StatusOr<formats::TraceSource> source = formats::ReadTraceFile(file, [&](std::vector<trace::Span>& spans) {
       full = analysis.set.Add(spans);
@@ -74,20 +81,30 @@ absl::Status ReadFiles(const ForeignOptions& options, Analysis& analysis) {
     if (!source.ok()) {
       if (files->size() == 1) return source.status();
       analysis.refused.emplace_back(MessageOf(source.status()));
-      // Other files may lie in a folder; what was named by name is missed.
+      // Other files may lie in a folder; what was named by name is missed, and what is damaged or closed to us.
       const bool named = std::find(options.paths.begin(), options.paths.end(), file) != options.paths.end();
-      analysis.partial = analysis.partial || named;
+      if (named || !absl::IsInvalidArgument(source.status())) lost.push_back(file);
       continue;
     }
-    for (const std::string& warning : source->warnings) std::fprintf(stderr, "hopgap: %s\n", warning.c_str());
+    for (const std::string& warning : source->warnings) {
+      std::fprintf(stderr, "hopgap: %s\n", Printable(warning).c_str());
+    }
     analysis.partial = analysis.partial || source->partial();
     analysis.sources.push_back(*std::move(source));
   }
-  for (const std::string& why : analysis.refused) std::fprintf(stderr, "hopgap: left out: %s\n", why.c_str());
+  for (const std::string& why : analysis.refused) {
+    std::fprintf(stderr, "hopgap: left out: %s\n", Printable(why).c_str());
+  }
   if (analysis.sources.empty()) {
     return absl::InvalidArgumentError(
         StrCat(options.name, ": no file with spans in it",
                analysis.refused.empty() ? "" : StrCat("; the first: ", analysis.refused.front())));
+  }
+  for (std::string& file : lost) {
+    formats::TraceSource& source = analysis.sources.emplace_back();
+    source.file = std::move(file);
+    source.bad_parts = 1;
+    analysis.partial = true;
   }
   return absl::OkStatus();
 }
@@ -103,6 +120,7 @@ absl::Status Compute(const ForeignOptions& options, Analysis& analysis) {
   absl::Status status = analysis.set.Finish({.join_message_ids = options.join_message_ids}, take);
   if (!status.ok()) return status;
   const trace::SpanQuality& quality = analysis.set.quality();
+  analysis.partial = analysis.partial || quality.overlong > 0;
   analysis.foreign = builder.Finish(quality);  // first, for what it lets go of
   analysis.run = from_spans.Finish(options.name, quality.spans);
   bool any_events = false, any_links = false;
@@ -123,11 +141,19 @@ absl::Status Compute(const ForeignOptions& options, Analysis& analysis) {
   return absl::OkStatus();
 }
 
+std::string Overlong(const trace::SpanQuality& quality) {
+  if (quality.overlong == 0) return "";
+  return StrCat("\n  ", report::Counted(quality.overlong, "span"), " left out, of ",
+                report::Counted(quality.overlong_traces, "trace"),
+                " that would last longer than 40 days: there a clock or a unit is wrong");
+}
+
 std::string NothingText(const ForeignOptions& options, const Analysis& analysis) {
   std::string why;
   for (const std::string& note : analysis.run.spans_only->notes) why += StrCat("\n  ", note);
   return StrCat(options.name, ": ", analysis.set.quality().spans,
-                " spans, and no message in them from its publish to its last ack", why);
+                " spans, and no message in them from its publish to its last ack", why,
+                Overlong(analysis.set.quality()));
 }
 
 int PrintTrace(const ForeignOptions& options, const Analysis& analysis) {
@@ -141,7 +167,9 @@ int PrintTrace(const ForeignOptions& options, const Analysis& analysis) {
     if (spans[0].trace_hi == hi && spans[0].trace_lo == lo) text = report::TraceText(spans);
   });
   if (!read.ok()) return Fail(kOutputUnwritable, MessageOf(read));
-  if (text.empty()) return Fail(kBadConfiguration, StrCat("--trace: ", options.trace, " is not in ", options.name));
+  if (text.empty())
+    return Fail(kBadConfiguration,
+                StrCat("--trace: ", options.trace, " is not in ", options.name, Overlong(analysis.set.quality())));
   PutOut(text);
   return kOk;
 }
@@ -215,6 +243,13 @@ std::string ShownText(const ForeignOptions& options, const Analysis& analysis, c
 }  // namespace
 
 int AnalyzeForeign(const ForeignOptions& options) {
+  for (const std::string& path : options.paths) {
+    std::error_code ignored;
+    const std::string& report = options.presentation.report;
+    if (!report.empty() && std::filesystem::equivalent(path, report, ignored)) {
+      return Fail(kBadConfiguration, StrCat("--report ", report, ": is one of the files that are to be read"));
+    }
+  }
   Analysis analysis(options);
   if (absl::Status status = ReadFiles(options, analysis); !status.ok()) {
     return Fail(analysis.scratch_failed ? kOutputUnwritable : kBadConfiguration, MessageOf(status));

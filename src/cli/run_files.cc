@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <fstream>
 #include <sstream>
+#include <system_error>
 
 #include "base/text.h"
 #include "formats/paths_file.h"
@@ -21,20 +22,29 @@ absl::StatusOr<std::string> ReadWhole(const std::string& path) {
 }
 
 absl::Status WriteWhole(const std::string& path, std::string_view text) {
-  const std::string temporary = path + ".partial";
-  std::FILE* file = std::fopen(temporary.c_str(), "wb");
+  // A link's file is replaced, not the link; a pipe or device is written to.
+  std::error_code error_code;
+  std::string target = path;
+  if (std::filesystem::is_symlink(path, error_code)) {
+    target = std::filesystem::weakly_canonical(path, error_code).string();
+    if (error_code) target = path;
+  }
+  const bool in_place =
+      std::filesystem::exists(target, error_code) && !std::filesystem::is_regular_file(target, error_code);
+  const std::string written = in_place ? target : target + ".partial";
+  std::FILE* file = std::fopen(written.c_str(), "wb");
   bool ok = file != nullptr && std::fwrite(text.data(), 1, text.size(), file) == text.size();
   int error = errno;
   if (file != nullptr && std::fclose(file) != 0) {
     ok = false;
     error = errno;
   }
-  if (ok && std::rename(temporary.c_str(), path.c_str()) != 0) {
+  if (ok && !in_place && std::rename(written.c_str(), target.c_str()) != 0) {
     ok = false;
     error = errno;
   }
   if (ok) return absl::OkStatus();
-  if (file != nullptr) std::remove(temporary.c_str());
+  if (file != nullptr && !in_place) std::remove(written.c_str());
   return absl::UnavailableError(StrCat("cannot write '", path, "': ", std::strerror(error)));
 }
 

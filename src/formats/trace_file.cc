@@ -1,6 +1,7 @@
 #include "formats/trace_file.h"
 
 #include <simdjson.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -68,13 +69,17 @@ class FileReader {
     if (absl::Status status = More(); !status.ok()) return Refused(MessageOf(status));
     const size_t begin = text_.starts_with("\xef\xbb\xbf") ? 3 : 0;  // a byte order mark
     text_.erase(0, begin);
-    while (IsBlank(text_) && !ended_ && text_.size() <= bytes_max_) {
+    constexpr char kBlanks[] = " \t\r\n";
+    size_t first = text_.find_first_not_of(kBlanks);
+    while (first == std::string::npos && !ended_ && text_.size() <= bytes_max_) {
+      const size_t looked_at = text_.size();
       if (absl::Status more = More(); !more.ok()) return Refused(MessageOf(more));
+      first = text_.find_first_not_of(kBlanks, looked_at);
     }
-    const size_t first = text_.find_first_not_of(" \t\r\n");
     absl::Status status;
     if (first == std::string::npos && cut_off_.empty()) return Refused("is empty");
     if (first != std::string::npos && (text_[first] == '{' || text_[first] == '[')) {
+      DropBlanks(first);
       status = ReadText();
     } else {
       status = ReadBinary();
@@ -100,6 +105,13 @@ class FileReader {
     Warn(line == 0 ? StrCat(source_.file, ": ", why) : StrCat(source_.file, ":", line, ": ", why));
   }
 
+  // Lines of them are counted, so that the numbers of later ones are right.
+  void DropBlanks(size_t bytes) {
+    blank_lines_ =
+        static_cast<uint64_t>(std::count(text_.begin(), text_.begin() + static_cast<ptrdiff_t>(bytes), '\n'));
+    text_.erase(0, bytes);
+  }
+
   // Appends the next bytes. Damaged packing is the end of the file, and named.
   absl::Status More() {
     if (absl::Status status = input_->Read(chunk_); !status.ok()) {
@@ -116,26 +128,25 @@ class FileReader {
 
   // JSON: one document a line, if the first line is one; else one document.
   absl::Status ReadText() {
-    while (!ended_ && text_.size() <= bytes_max_ && FirstLineEnd() == std::string::npos) {
+    size_t end = text_.find('\n');
+    while (end == std::string::npos && !ended_ && text_.size() <= bytes_max_) {
+      const size_t looked_at = text_.size();
       if (absl::Status status = More(); !status.ok()) return status;
+      end = text_.find('\n', looked_at);
     }
-    if (Parses(FirstLine())) return ReadLines(false);
+    if (Parses(std::string_view(text_).substr(0, end))) return ReadLines(false);
     while (!ended_ && text_.size() <= bytes_max_) {
       if (absl::Status status = More(); !status.ok()) return status;
     }
-    if (text_.size() > bytes_max_) return Refused(StrCat("a JSON document longer than ", bytes_max_, " bytes"));
+    if (text_.size() > bytes_max_) return Refused(StrCat("a JSON document longer than ", Limit()));
     Element document;
     const simdjson::error_code error = parser_.parse(text_.data(), text_.size()).get(document);
     if (error == simdjson::SUCCESS) return TakeDocument(document, 0, text_);
+    document_error_ = error;
     return ReadLines(true);
   }
 
-  // The end of the first line that is not blank.
-  size_t FirstLineEnd() const {
-    const size_t first = text_.find_first_not_of(" \t\r\n");
-    return first == std::string::npos ? first : text_.find('\n', first);
-  }
-  std::string_view FirstLine() const { return std::string_view(text_).substr(0, FirstLineEnd()); }
+  std::string Limit() const { return StrCat(bytes_max_, " bytes", source_.packing.empty() ? "" : " when unpacked"); }
   bool Parses(std::string_view text) {
     Element ignored;
     return parser_.parse(text.data(), text.size()).get(ignored) == simdjson::SUCCESS;
@@ -144,7 +155,7 @@ class FileReader {
   // `desperate`: neither the first line nor the whole is JSON. If no line is, one
   // sentence says so instead of one a line.
   absl::Status ReadLines(bool desperate) {
-    uint64_t number = 0;
+    uint64_t number = blank_lines_;
     bool good = !desperate;
     std::vector<std::pair<uint64_t, std::string>> pending;
     for (;;) {
@@ -157,17 +168,21 @@ class FileReader {
       }
       text_.erase(0, at);
       if (ended_) break;
-      if (text_.size() > bytes_max_)
-        return Refused(StrCat("line ", number + 1, " is longer than ", bytes_max_, " bytes"));
+      if (text_.size() > bytes_max_) return Refused(StrCat("line ", number + 1, " is longer than ", Limit()));
       if (absl::Status status = More(); !status.ok()) return status;
     }
-    if (!good) return Refused(NoDocument(pending));
+    if (!good) return absl::DataLossError(StrCat(source_.file, ": ", NoDocument(pending)));
     if (!cut_off_.empty()) BadPart(0, cut_off_);
     return absl::OkStatus();
   }
 
   std::string NoDocument(const std::vector<std::pair<uint64_t, std::string>>& pending) const {
     if (!cut_off_.empty()) return cut_off_;
+    // These are wrong wherever the file ends.
+    for (const simdjson::error_code error : {simdjson::UTF8_ERROR, simdjson::DEPTH_ERROR, simdjson::UNESCAPED_CHARS,
+                                             simdjson::STRING_ERROR, simdjson::NUMBER_ERROR}) {
+      if (document_error_ == error) return StrCat("no JSON: ", simdjson::error_message(error));
+    }
     return pending.size() <= 1 ? StrCat("the JSON ends in the middle, or is damaged; was the file cut off?")
                                : StrCat("the JSON document ends in the middle, or is damaged, somewhere in its ",
                                         pending.back().first, " lines; was the file cut off?");
@@ -245,13 +260,21 @@ class FileReader {
   }
 
   absl::Status ReadBinary() {
+    while (text_.size() <= kFrameHead && !ended_) {
+      if (absl::Status status = More(); !status.ok()) return status;
+    }
+    if (text_.starts_with("\x1f\x8b")) return Refused("packed twice; unpack it once");
+    if (!LooksFramed(text_) && !text_.starts_with(kProtobufFirst)) return RefuseBinary();
     while (!ended_ && text_.size() <= bytes_max_) {
       if (absl::Status status = More(); !status.ok()) return status;
     }
-    if (text_.size() > bytes_max_) return Refused(StrCat("longer than ", bytes_max_, " bytes"));
+    if (text_.size() > bytes_max_) return Refused(StrCat("longer than ", Limit()));
     if (!cut_off_.empty()) BadPart(0, cut_off_);
-    if (LooksFramed(text_)) return ReadFrames(text_);
-    if (text_.starts_with(kProtobufFirst)) return ReadProtobuf(text_, SpanForm::kOtlpProtobuf);
+    return LooksFramed(text_) ? ReadFrames(text_) : ReadProtobuf(text_, SpanForm::kOtlpProtobuf);
+  }
+
+  absl::Status RefuseBinary() const {
+    if (!cut_off_.empty()) return absl::DataLossError(StrCat(source_.file, ": ", cut_off_));
     const bool printable =
         std::all_of(text_.begin(), text_.begin() + static_cast<ptrdiff_t>(std::min<size_t>(text_.size(), 200)),
                     [](unsigned char c) { return c >= 0x20 || c == '\n' || c == '\r' || c == '\t'; });
@@ -329,6 +352,8 @@ class FileReader {
   simdjson::dom::parser parser_;
   OtlpLineScanner scanner_;
   int refused_ = 0;
+  uint64_t blank_lines_ = 0;                                 // before the first character
+  simdjson::error_code document_error_ = simdjson::SUCCESS;  // of the file as one document
   UnpackedInput* input_ = nullptr;
   std::string text_, chunk_;
   std::string cut_off_;  // why the packed data ended early
@@ -370,8 +395,11 @@ absl::StatusOr<std::vector<std::string>> ExpandTraceFiles(const std::vector<std:
       continue;
     }
     std::vector<std::string> found;
-    for (fs::recursive_directory_iterator it(path, error), end; it != end; it.increment(error)) {
+    constexpr auto kOptions = fs::directory_options::skip_permission_denied;
+    for (fs::recursive_directory_iterator it(path, kOptions, error), end; it != end; it.increment(error)) {
       if (error) break;
+      // To be read, and refused by name.
+      if (it->is_directory(error) && access(it->path().c_str(), R_OK | X_OK) != 0) found.push_back(it->path().string());
       const bool hidden = it->path().filename().string().starts_with('.');
       if (hidden && it->is_directory(error)) it.disable_recursion_pending();
       if (!hidden && it->is_regular_file(error)) found.push_back(it->path().string());

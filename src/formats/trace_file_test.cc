@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <zlib.h>
 
 #include <filesystem>
 #include <fstream>
@@ -76,6 +77,20 @@ absl::StatusOr<TraceSource> ReadAll(std::string_view bytes, std::vector<Span>& s
 std::string WhyNot(std::string_view bytes) {
   std::vector<Span> spans;
   return std::string(MessageOf(ReadAll(bytes, spans).status()));
+}
+
+std::string Gzip(std::string_view text) {
+  z_stream stream{};
+  EXPECT_EQ(deflateInit2(&stream, 1, Z_DEFLATED, 15 + 16, 8, Z_DEFAULT_STRATEGY), Z_OK);
+  std::string out(text.size() + 1000, '\0');
+  stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(text.data()));
+  stream.avail_in = static_cast<uInt>(text.size());
+  stream.next_out = reinterpret_cast<Bytef*>(out.data());
+  stream.avail_out = static_cast<uInt>(out.size());
+  EXPECT_EQ(deflate(&stream, Z_FINISH), Z_STREAM_END);
+  out.resize(out.size() - stream.avail_out);
+  deflateEnd(&stream);
+  return out;
 }
 
 std::string Protobuf() {
@@ -254,6 +269,10 @@ TEST(TraceFileTest, WhatCannotBeReadEndsInOneClearSentence) {
                      "aaaaaaaaaa"),
               HasSubstr("zstd data are damaged"));
   EXPECT_THAT(WhyNot("[[[[[[1]]]]]]"), HasSubstr("nothing could be read"));
+  EXPECT_THAT(WhyNot("{\"a\": \"x\xff\"}"), HasSubstr("no JSON: The input is not valid UTF-8"));
+  EXPECT_THAT(WhyNot("{\"a\": \"\x1b\"}"), HasSubstr("no JSON: "));
+  EXPECT_THAT(WhyNot(std::string(5000, '[') + std::string(5000, ']')), HasSubstr("no JSON: "));
+  EXPECT_THAT(WhyNot(Gzip(Gzip(std::string(kOtlp)))), HasSubstr("packed twice; unpack it once"));
   std::vector<Span> spans;
   const auto empty = ReadAll(R"({"resourceSpans":[]})", spans);
   ASSERT_TRUE(empty.ok());
@@ -449,6 +468,30 @@ TEST(ParseInstantTest, ReadsWhatTablesPrint) {
        {"", "soon", "1970-01-01", "9999-01-01T00:00:00Z", "-1", "1.", "1970-01-01T00:00:01+1", "99999999999"}) {
     EXPECT_FALSE(ParseInstant(text).has_value()) << text;
   }
+}
+
+TEST(TraceFileTest, WhatStandsBehindPackedDataIsNothingOrNamed) {
+  for (const std::string& behind : {std::string(), std::string(1000, '\0'), Gzip("\n" + std::string(kOtlp))}) {
+    std::vector<Span> spans;
+    const auto source = ReadAll(Gzip(kOtlp) + behind, spans);
+    ASSERT_TRUE(source.ok()) << source.status();
+    EXPECT_FALSE(source->partial());
+    EXPECT_GT(spans.size(), 0u);
+  }
+  std::vector<Span> spans;
+  const auto source = ReadAll(Gzip(kOtlp) + "more", spans);
+  ASSERT_TRUE(source.ok()) << source.status();
+  EXPECT_TRUE(source->partial());
+  EXPECT_THAT(source->warnings, Contains(HasSubstr("the gzip data are followed by something else")));
+}
+
+TEST(TraceFileTest, BlankLinesCountForTheNumbersOfLines) {
+  std::vector<Span> spans;
+  std::string line(kOtlp);
+  std::replace(line.begin(), line.end(), '\n', ' ');
+  const auto source = ReadAll("\n \n" + line + "\n{\"cut\n", spans);
+  ASSERT_TRUE(source.ok()) << source.status();
+  EXPECT_THAT(source->warnings, ElementsAre(HasSubstr("run:4: no JSON")));
 }
 
 }  // namespace

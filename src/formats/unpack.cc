@@ -100,6 +100,12 @@ class PackedInput : public UnpackedInput {
   virtual absl::Status Step(std::string_view in, std::string& out, size_t& made) = 0;
   virtual bool InMember() const = 0;
   void Took(size_t bytes) { at_ += bytes; }
+  // What follows the end: zeros, as of a tape or a block device, are nothing.
+  absl::Status Behind(std::string_view in) {
+    if (in.find_first_not_of('\0') != std::string_view::npos) return Damaged("are followed by something else");
+    Took(in.size());
+    return absl::OkStatus();
+  }
   absl::Status Damaged(std::string_view why) const {
     return absl::DataLossError(StrCat("the ", packing(), " data ", why));
   }
@@ -120,6 +126,9 @@ class GzipInput : public PackedInput {
 
  private:
   absl::Status Step(std::string_view in, std::string& out, size_t& made) override {
+    if (!open_ && members_++ > 0 && !in.starts_with(kGzipMagic[0])) {
+      return Behind(in);
+    }
     if (!open_) {
       stream_ = {};
       if (inflateInit2(&stream_, 15 + 16) != Z_OK) return absl::ResourceExhaustedError("no memory to unpack gzip");
@@ -143,6 +152,7 @@ class GzipInput : public PackedInput {
 
   z_stream stream_{};
   bool open_ = false;
+  uint64_t members_ = 0;
 };
 
 class ZstdInput : public PackedInput {
@@ -154,18 +164,21 @@ class ZstdInput : public PackedInput {
 
  private:
   absl::Status Step(std::string_view in, std::string& out, size_t& made) override {
+    if (!in_member_ && members_ > 0 && !in.starts_with(kZstdMagic[0])) return Behind(in);
     ZSTD_inBuffer from{in.data(), in.size(), 0};
     ZSTD_outBuffer to{out.data(), out.size(), 0};
     const size_t left = ZSTD_decompressStream(stream_, &to, &from);
     Took(from.pos);
     made = to.pos;
     in_member_ = left != 0;
+    if (!in_member_) ++members_;
     return ZSTD_isError(left) == 0 ? absl::OkStatus() : Damaged("are damaged");
   }
   bool InMember() const override { return in_member_; }
 
   ZSTD_DStream* stream_;
   bool in_member_ = false;
+  uint64_t members_ = 0;
 };
 
 absl::StatusOr<std::unique_ptr<UnpackedInput>> Make(std::unique_ptr<Bytes> bytes) {

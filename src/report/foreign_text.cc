@@ -74,8 +74,11 @@ std::string OdditiesText(const Foreign& foreign) {
   };
   add(q.duplicates, "duplicates removed (the same span twice; no redelivery)");
   add(q.conflicting, "spans had the id of another with other times: the one that ends last was kept");
+  add(q.differing, "spans had the id and times of another with other contents: the one with the most in it was kept");
   add(q.unended, "spans without an end left out");
   add(q.impossible, "spans that end before they start left out");
+  add(q.overlong, StrCat("spans left out, of ", Counted(q.overlong_traces, "trace"),
+                         " that would last longer than 40 days: there a clock or a unit is wrong"));
   add(q.missing_parents, "spans whose parent is not here (sampled, or another export)");
   add(q.dangling_links, "links to spans that are not here");
   add(q.inferred_events,

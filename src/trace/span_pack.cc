@@ -3,6 +3,7 @@
 #include <bit>
 #include <utility>
 
+#include "base/printable.h"
 #include "base/text.h"
 
 namespace hopgap::trace {
@@ -27,6 +28,9 @@ void Assign(AttributeValue& value, std::string_view text) {
   }
 }
 
+// What is kept is fit to be printed. A little longer than the limit is a text that was cut.
+bool Clean(std::string_view text) { return text.size() <= kTextBytesMax + 3 && IsPrintable(text); }
+
 }  // namespace
 
 WallTime SpanHead::end() const { return AtNanos(static_cast<int64_t>(key.order ^ kSign)); }
@@ -39,6 +43,7 @@ SortedRuns::Key KeyOf(const Span& span) {
 size_t SpanPacker::PutWord(std::string_view text, PackWriter& to) {
   const auto found = numbers_.find(ToAbsl(text));
   size_t number = found == numbers_.end() ? 0 : found->second;
+  if (number == 0 && !Clean(text)) return PutWord(Printable(text, kTextBytesMax), to);
   if (number == 0 && text.size() <= kWordBytesMax && words_.size() < kWordsMax) {
     words_.push_back(std::make_unique<const std::string>(text));
     values_.push_back(0);
@@ -52,7 +57,7 @@ size_t SpanPacker::PutWord(std::string_view text, PackWriter& to) {
 
 void SpanPacker::PutText(std::string_view text, PackWriter& to) {
   to.Word(0);
-  to.Text(text);
+  Clean(text) ? to.Text(text) : to.Text(Printable(text, kTextBytesMax));
 }
 
 std::string_view SpanPacker::TakeText(PackReader& from) const {
@@ -131,8 +136,7 @@ void SpanPacker::Pack(const Span& span, const SpanHead& head, std::string& out) 
   }
   if (texts) {
     to.Signed(span.status);
-    to.Word(0);
-    to.Text(span.status_message);
+    PutText(span.status_message, to);
     PutWord(span.language, to);
   }
   PutAttributes(span.attributes, to);

@@ -33,6 +33,9 @@ SortedRuns::Key KeyOf(const Span& span);
 // much.
 //
 // Not thread-safe. What it packed, only it can unpack.
+//
+// Texts are kept fit for a terminal (Printable()), at most kTextBytesMax of each.
+inline constexpr size_t kTextBytesMax = 1000;
 class SpanPacker {
  public:
   // Beyond these, and above that length, texts are written out.

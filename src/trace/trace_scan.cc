@@ -51,13 +51,33 @@ void TraceScan::KeepIf(Keep keep) {
   places_.resize(kept);
 }
 
-// Of spans with one id the last in order ends last, and is kept.
+// Of spans with one id, [first, end), the one to keep: of those that end last and
+// then start last the one with the most in it, whatever the order in the files was.
+size_t TraceScan::FullestOf(size_t first, size_t end) {
+  size_t best = end - 1;
+  for (size_t i = first; i + 1 < end; ++i) {
+    if (heads_[i].end() != heads_[best].end() || heads_[i].start != heads_[best].start) continue;
+    const std::string_view one = BytesOf(i), other = BytesOf(best);
+    if (one.size() > other.size() || (one.size() == other.size() && one > other)) best = i;
+  }
+  return best;
+}
+
 void TraceScan::DropDuplicates() {
-  KeepIf([this](size_t i) {
-    if (i + 1 == heads_.size() || heads_[i].key.span != heads_[i + 1].key.span) return true;
-    const bool same = heads_[i].start == heads_[i + 1].start && heads_[i].end() == heads_[i + 1].end();
-    ++(same ? left_out_.duplicates : left_out_.conflicting);
-    return false;
+  size_t first = 0, best = 0;
+  KeepIf([&](size_t i) {
+    if (i >= first) {
+      size_t end = i + 1;
+      while (end < heads_.size() && heads_[end].key.span == heads_[i].key.span) ++end;
+      best = FullestOf(i, end);
+      for (size_t one = i; one + 1 < end; ++one) {
+        const bool times = heads_[one].start == heads_[one + 1].start && heads_[one].end() == heads_[one + 1].end();
+        const bool alike = BytesOf(one) == BytesOf(one + 1);
+        ++(!times ? left_out_.conflicting : alike ? left_out_.duplicates : left_out_.differing);
+      }
+      first = end;
+    }
+    return i == best;
   });
 }
 
@@ -74,7 +94,8 @@ void TraceScan::DropImpossible() {
     return true;
   });
   if (heads_.empty() || last - first <= kTraceLongest) return;
-  left_out_.impossible += heads_.size();
+  left_out_.overlong += heads_.size();
+  ++left_out_.overlong_traces;
   heads_.clear();
   places_.clear();
 }

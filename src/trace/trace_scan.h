@@ -23,7 +23,10 @@ namespace hopgap::trace {
 class TraceScan {
  public:
   struct LeftOut {
-    uint64_t duplicates = 0, conflicting = 0, unended = 0, impossible = 0;
+    uint64_t duplicates = 0;                  // alike in everything
+    uint64_t differing = 0, conflicting = 0;  // the same times with other contents; other times
+    uint64_t unended = 0, impossible = 0;
+    uint64_t overlong = 0, overlong_traces = 0;  // spans of traces that last too long, and these
   };
   // `of` outlives this. `checked`: nothing is to be left out of it any more.
   TraceScan(const SortedRuns& of, bool checked) : cursor_(of), checked_(checked) { more_ = cursor_.Next(); }
@@ -43,6 +46,7 @@ class TraceScan {
  private:
   bool TakeTrace();
   void DropDuplicates();
+  size_t FullestOf(size_t first, size_t end);
   void DropImpossible();
   template <typename Keep>
   void KeepIf(Keep keep);

@@ -25,6 +25,9 @@ void AddLeftOut(const TraceScan::LeftOut& left_out, SpanQuality& quality) {
   quality.conflicting += left_out.conflicting;
   quality.unended += left_out.unended;
   quality.impossible += left_out.impossible;
+  quality.differing += left_out.differing;
+  quality.overlong += left_out.overlong;
+  quality.overlong_traces += left_out.overlong_traces;
 }
 
 }  // namespace

@@ -32,15 +32,17 @@ struct RpcStats {
 struct SpanQuality {
   uint64_t spans = 0;  // without duplicates
   uint64_t traces = 0;
-  uint64_t duplicates = 0;       // the same span once more
-  uint64_t conflicting = 0;      // the same id with other times: the one that ends last was kept
-  uint64_t missing_parents = 0;  // Pub/Sub spans whose parent is not here
-  uint64_t dangling_links = 0;   // to spans that are not here
-  uint64_t unended = 0;          // no end: left out
-  uint64_t impossible = 0;       // end before start: left out
-  uint64_t inferred_events = 0;  // made from RPC spans or from span ends
-  uint64_t linked = 0;           // deliveries in a trace of their own, joined to their publish by a link
-  uint64_t joined_ids = 0;       // the same by message id, where asked for
+  uint64_t duplicates = 0;                     // the same span once more
+  uint64_t conflicting = 0;                    // the same id with other times: the one that ends last was kept
+  uint64_t differing = 0;                      // the same id and times, other contents: the fullest was kept
+  uint64_t missing_parents = 0;                // Pub/Sub spans whose parent is not here
+  uint64_t dangling_links = 0;                 // to spans that are not here
+  uint64_t unended = 0;                        // no end: left out
+  uint64_t impossible = 0;                     // end before start: left out
+  uint64_t overlong = 0, overlong_traces = 0;  // spans of traces that last longer than a message can live: left out
+  uint64_t inferred_events = 0;                // made from RPC spans or from span ends
+  uint64_t linked = 0;                         // deliveries in a trace of their own, joined to their publish by a link
+  uint64_t joined_ids = 0;                     // the same by message id, where asked for
   std::map<std::pair<Client, std::string>, uint64_t> clients;                    // with version: spans
   std::map<std::pair<Client, Role>, std::pair<uint64_t, uint64_t>> zero_length;  // of all create and subscribe spans
   std::array<RpcStats, 4> rpcs;                                                  // publish, modack, ack, nack

@@ -259,6 +259,39 @@ TEST(TraceSetTest, C69_DuplicatesAreOneSpanAndTheOneThatEndsLastIsKept) {
   EXPECT_EQ(paths[0].hops[0].attempts, 1);  // no redelivery
 }
 
+// What two exporters wrote of one span: the one with the events explains something, whichever came first.
+TEST(TraceSetTest, OfSpansWithOtherContentsTheFullestIsKept) {
+  for (const bool first : {false, true}) {
+    Scene scene = GoHop();
+    Span bare = scene.spans[0];
+    bare.name = "a";
+    bare.attributes.clear();
+    bare.events.clear();
+    scene.spans.insert(first ? scene.spans.begin() : scene.spans.end(), bare);
+    TraceSet set = SetOf({scene});
+    EXPECT_EQ(set.quality().differing, 1u);
+    EXPECT_EQ(set.quality().duplicates, 0u);
+    EXPECT_EQ(set.quality().spans, 3u);
+    EXPECT_THAT(PathsOf(set), SizeIs(1));
+  }
+}
+
+// Whatever is printed of them later, no terminal obeys it.
+TEST(TraceSetTest, TextsAreKeptFitToBePrinted) {
+  Scene scene = GoHop();
+  for (Span& span : scene.spans) span.service = "\x1b]0;owned\x07\n";
+  scene.spans[0].status_message = std::string(5000, 'x');
+  TraceSet set = SetOf({scene});
+  EXPECT_TRUE(set.Finish().ok());
+  const absl::Status read = set.ForEachTrace([](std::span<const Span> spans) {
+    for (const Span& span : spans) {
+      EXPECT_EQ(span.service, "\\x1b]0;owned\\x07\\x0a");
+      EXPECT_LE(span.status_message.size(), kTextBytesMax + 3);
+    }
+  });
+  EXPECT_TRUE(read.ok()) << read;
+}
+
 TEST(TraceSetTest, C72_APushHasNoAckStageAndAnUnknownPublisherNoDeliveryGap) {
   Scene push(1), orphan(2);
   const uint64_t create =
@@ -339,7 +372,9 @@ TEST(TraceSetTest, ATraceThatOutlivesEveryMessageIsImpossible) {
   Scene scene = GoHop();
   scene.spans[2].end += std::chrono::days{41};
   TraceSet set = SetOf({scene, GoHop(2)});
-  EXPECT_EQ(set.quality().impossible, 3u);
+  EXPECT_EQ(set.quality().overlong, 3u);
+  EXPECT_EQ(set.quality().overlong_traces, 1u);
+  EXPECT_EQ(set.quality().impossible, 0u);
   EXPECT_THAT(PathsOf(set), SizeIs(1));
 }
 

@@ -1,14 +1,17 @@
 // The page, thresholds and comparisons as a user meets them. What the page shows is tested in a browser (web/test).
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <csignal>
 #include <filesystem>
 #include <fstream>
+#include <iterator>
 #include <nlohmann/json.hpp>
 #include <sstream>
+#include <thread>
 
 #include "live/process.h"
 
@@ -232,6 +235,48 @@ TEST_F(ReportCliTest, ALiveSweepMeasuresColdMessagesAndSizes) {
     EXPECT_EQ(cell.at("rate_per_second"), cell.at("cold") ? 0 : 20);
   }
   EXPECT_EQ(cold, 2u);
+}
+
+// What stands at the place of a page is kept what it is: a link a link, a pipe a pipe, an input as it was.
+TEST_F(ReportCliTest, APageReplacesFilesAndNothingElse) {
+  ASSERT_EQ(Simulate("r").code, 0);
+  const std::string spans = (folder_ / "r" / "spans.otlp.jsonl").string();
+  std::ofstream(folder_ / "real.html") << "old";
+  fs::create_symlink("real.html", folder_ / "link.html");
+  EXPECT_EQ(Hopgap({"analyze", spans, "--report", "link.html"}).code, 0);
+  EXPECT_TRUE(fs::is_symlink(folder_ / "link.html"));
+  EXPECT_THAT(Read("real.html"), StartsWith("<!doctype html>"));
+
+  ASSERT_EQ(mkfifo((folder_ / "pipe").c_str(), 0600), 0);
+  std::string piped;
+  std::thread reader([&] {
+    std::ifstream in(folder_ / "pipe", std::ios::binary);
+    piped.assign(std::istreambuf_iterator<char>(in), {});
+  });
+  EXPECT_EQ(Hopgap({"analyze", spans, "--report", "pipe"}).code, 0);
+  reader.join();
+  EXPECT_THAT(piped, StartsWith("<!doctype html>"));
+  EXPECT_TRUE(fs::is_fifo(folder_ / "pipe"));
+
+  const std::string before = Read("r/spans.otlp.jsonl");
+  const Ended refused = Hopgap({"analyze", spans, "--report", spans});
+  EXPECT_EQ(refused.code, 3);
+  EXPECT_THAT(refused.output, HasSubstr("is one of the files that are to be read"));
+  EXPECT_EQ(Read("r/spans.otlp.jsonl"), before);
+}
+
+// In a folder, too, what is damaged is missed; what is no trace is not.
+TEST_F(ReportCliTest, ADamagedFileOfAFolderIsNamedAndMissed) {
+  ASSERT_EQ(Simulate("r").code, 0);
+  fs::create_directory(folder_ / "in");
+  fs::copy(folder_ / "r/spans.otlp.jsonl", folder_ / "in/a.jsonl");
+  std::ofstream(folder_ / "in/notes.txt") << "nothing of interest\n";
+  EXPECT_EQ(Hopgap({"analyze", "in"}).code, 0);
+  const std::string text = Read("in/a.jsonl");
+  std::ofstream(folder_ / "in/b.jsonl") << text.substr(0, text.find('\n') / 2);
+  const Ended ended = Hopgap({"analyze", "in"});
+  EXPECT_EQ(ended.code, 13);
+  EXPECT_THAT(ended.output, HasSubstr("in/b.jsonl: nothing could be read"));
 }
 
 // What the chosen arms say is what they say among all, and a group without arms is gone.
