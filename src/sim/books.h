@@ -30,6 +30,7 @@ struct Asked {
   bool lapsed = false;   // the lease had perhaps ended when it came
   bool alone = false;    // no other modack of the id was on its way
   bool repeat = false;   // an ack of the id that may have counted came before
+  bool early = false;    // a standard ack before its turn in its key
   uint32_t touches = 0;  // of the delivery, when it came
   uint32_t version = 0;  // of the subscription, when it came; 0: a change was under way
 };

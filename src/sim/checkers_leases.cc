@@ -35,6 +35,7 @@ Asked Checkers::Ask(Instant now, SubscriptionBook& subscription, const std::stri
   const bool early = ack && !subscription.exactly_once() && entry.newest->ack_id == id &&
                      !CertainlyFirst(subscription, known->second.message);
   if (early) entry.newest->lease_min = std::min(entry.newest->lease_min, now);
+  asked.early = early;
   if (subscription.leaving || (ack && !entry.acked && !first)) asked.must = false;
   if (asked.lapsed) asked.must = false;
   if (entry.unclear || (entry.passed && !entry.acked)) asked.must = false;
@@ -117,7 +118,8 @@ void Checkers::Settle(Instant now, SubscriptionBook& subscription, const std::st
   if (!subscription.exactly_once()) {
     if (subscription.kind == SubscriptionBook::Kind::kUnclear) return;
     // Any id is answered OK; only what was live for certain has changed.
-    const bool for_good = asked.must && CertainlyFirst(subscription, known->second.message);
+    // One that came before its turn may have been taken back with what was sent before it.
+    const bool for_good = asked.must && !asked.early && CertainlyFirst(subscription, known->second.message);
     if (newest && for_good && asked.ack) entry->acked_in = epoch_;
     if (newest && asked.must && !asked.ack) SettleModify(asked, *entry);
     return;
