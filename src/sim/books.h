@@ -14,8 +14,7 @@
 #include "pubsub/api.h"
 #include "sim/change_books.h"
 
-// What the checkers write down of what crossed the broker's door. Nothing here
-// knows how the broker works inside.
+// What the checkers write down of what crossed the broker's door, whatever is behind it.
 namespace hopgap::sim {
 
 inline constexpr uint64_t kByPull = uint64_t{1} << 63;  // in place of a stream: the pull with the rest as its call
