@@ -15,7 +15,6 @@ using RecordBytes = std::vector<pubsub::Bytes>;
 
 constexpr uint64_t kSeeds = 8;
 constexpr int kSteps = 300;
-constexpr WallTime kWall{Duration{1'700'000'000'000'000'000}};
 
 std::string SnapshotName(const std::string& id) { return "projects/p/snapshots/" + id; }
 

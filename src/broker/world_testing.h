@@ -21,6 +21,7 @@ namespace hopgap::broker {
 using namespace std::chrono_literals;  // NOLINT: a header for tests only
 
 inline constexpr Instant kStart = InstantFromNanos(1'000'000'000'000);
+inline constexpr WallTime kWall{Duration{1'700'000'000'000'000'000}};  // at kStart
 inline constexpr HashKey kKey{11, 22};
 
 // The adapter's part, with a clock that the test turns: performs actions, keeps

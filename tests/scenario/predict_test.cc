@@ -64,7 +64,7 @@ const report::Run& SimulatedOnce() {
 void ExpectRecovered(const report::FittedLeg& leg, const broker::QuantileTable& truth) {
   SCOPED_TRACE(leg.name + " " + leg.kind);
   ASSERT_EQ(leg.missing, "");
-  for (const uint32_t percent : {5, 10, 25, 50, 75, 90, 95}) {
+  for (const uint32_t percent : {5U, 10U, 25U, 50U, 75U, 90U, 95U}) {
     const stats::Probability p{percent * 1000};
     const auto estimate = stats::EstimateQuantile(leg.delays, p);
     ASSERT_TRUE(estimate && estimate->low && estimate->high);
