@@ -47,7 +47,8 @@ absl::Status CheckPublish(const pubsub::PublishRequest& request) {
   if (request.wire_size > pubsub::kPublishRequestBytesMax) {
     return TooLarge("request_size", request.wire_size, pubsub::kPublishRequestBytesMax);
   }
-  if (count < pubsub::kPublishMessagesMin) return TooSmall("message_count", static_cast<int64_t>(count), pubsub::kPublishMessagesMin);
+  if (count < pubsub::kPublishMessagesMin)
+    return TooSmall("message_count", static_cast<int64_t>(count), pubsub::kPublishMessagesMin);
   if (count > pubsub::kPublishMessagesMax) return TooLarge("message_count", count, pubsub::kPublishMessagesMax);
   for (const pubsub::Message& message : request.messages) {
     if (message.data().empty() && message.attribute_count() == 0) {

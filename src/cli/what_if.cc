@@ -167,6 +167,10 @@ int AnswerWhatIf(const std::vector<std::string>& paths, std::optional<int> strea
   const std::string name = NameOfRun(paths);
   const absl::StatusOr<Fitted> fitted = FitProfile(*run, flags.group, report::FitOptions::Part::kAll, "fitted", name);
   if (!fitted.ok()) return Fail(kBadConfiguration, MessageOf(fitted.status()));
+  if (change->streams && !streams && run->spans_only) {
+    return Fail(kBadConfiguration,
+                "--what-if streams=N: say with --streams how many are open today: the spans do not show it");
+  }
   if (streams && *streams > static_cast<int>(kWhatIfStreamsMax)) {
     return Fail(kBadConfiguration,
                 StrCat("--streams ", *streams, ": at most ", kWhatIfStreamsMax, " can be simulated"));

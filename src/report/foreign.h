@@ -107,7 +107,7 @@ struct Finding {
   double weight = 0;    // milliseconds a message, for the order
   std::string words() const { return numbers.empty() ? what : what + ": " + numbers; }
 };
-std::vector<Finding> FindingsOf(const Foreign& foreign);  // the heaviest first
+std::vector<Finding> FindingsOf(const Foreign& foreign);  // by what each kind costs in all, then where it is heaviest
 
 // How close a subscription that waits for receipts is to its limit.
 struct Place {

@@ -105,7 +105,7 @@ TEST(ForeignTest, TheFirstLinesNameTheCauseAndWhatToSet) {
   EXPECT_LE(std::count(text.begin(), text.end(), '\n'), 12);
   EXPECT_THAT(OnOneLine(text),
               AllOf(HasSubstr("cause: exactly-once makes handlers wait until the receipt modack has been answered. "
-                              "Worst at s: p50 65.0 ms"),
+                              "Worst at s: mean 65.0 ms a message; p50 65.0 ms"),
                     HasSubstr("set: Go v2 1.0: subscription type: exactly-once → standard"),
                     HasSubstr("(predicted: 65.0 ms less a message of s)"),
                     HasSubstr("or: Go v2 1.0: PublishSettings.DelayThreshold")));
@@ -130,6 +130,23 @@ TEST(ForeignTest, HeadOfLineIsEstimatedFromTheReceiptModackBefore) {
   EXPECT_THAT(found->what, HasSubstr("estimated from client spans"));
   EXPECT_THAT(Findings(foreign), AllOf(HasSubstr("ReceiveSettings.NumGoroutines: 1 → 4"),
                                        HasSubstr("Predicted on this trace, less a message: s 112 ms")));
+}
+
+// A third one waits behind both.
+TEST(ForeignTest, HeadOfLineAddsUpWhatStoodInARow) {
+  std::vector<Span> spans;
+  for (uint64_t i = 1; i <= 6; ++i) {
+    const auto ms = static_cast<int64_t>(i) * 2'000;
+    for (const Scene& scene :
+         {EosHop(3 * i, ms, 300), EosHop(3 * i + 1, ms + 10, 300, 310), EosHop(3 * i + 2, ms + 20, 300, 600)}) {
+      spans.insert(spans.end(), scene.spans.begin(), scene.spans.end());
+    }
+  }
+  const std::vector<Finding> findings = FindingsOf(ReadSpans(std::move(spans)).foreign);
+  const auto found =
+      std::find_if(findings.begin(), findings.end(), [](const Finding& one) { return one.key == "head_of_line"; });
+  ASSERT_NE(found, findings.end());
+  EXPECT_NEAR(found->weight, (0 + 299.0 + 599.0) / 3, 3);
 }
 
 TEST(ForeignTest, C61_SkewIsNamedAndItsGapsAreInNoPercentile) {

@@ -250,9 +250,18 @@ std::string ShortText(const Foreign& foreign, std::optional<int> streams) {
   const std::vector<Finding> findings = FindingsOf(foreign);
   if (findings.empty()) return "";
   const Finding& worst = findings.front();
+  double total = 0;
+  size_t places = 0;
+  for (const Finding& one : findings) {
+    if (one.key != worst.key) continue;
+    total += one.weight;
+    ++places;
+  }
   std::string out = "In short\n";
   out += QualityNote(
-      StrCat("cause: ", worst.what, ". Worst at ", worst.where, worst.numbers.empty() ? "" : ": " + worst.numbers));
+      StrCat("cause: ", worst.what, ". Worst at ", worst.where, ": mean ", Length(worst.weight * 1e6), " a message",
+             places < 2 ? "" : StrCat(" (", Length(total * 1e6), " over ", Counted(places, "subscription"), ")"),
+             worst.numbers.empty() || worst.numbers.starts_with("mean") ? "" : "; " + worst.numbers));
   constexpr size_t kSettings = 2;
   std::vector<std::string> named;
   for (const Setting& setting : SettingsOf(foreign, findings, streams)) {

@@ -259,6 +259,19 @@ TEST(TraceSetTest, C69_DuplicatesAreOneSpanAndTheOneThatEndsLastIsKept) {
   EXPECT_EQ(paths[0].hops[0].attempts, 1);  // no redelivery
 }
 
+// A lease extension beside a long receipt modack: the client waited for the later end.
+TEST(TraceSetTest, AnExtensionBesideTheReceiptModackDoesNotEndIt) {
+  Scene scene = GoHop(1, true);
+  scene.spans[1].events = {{Scene::At(31), "modack start", {}},
+                           {Scene::At(60), "modack start", {}},
+                           {Scene::At(75), "modack end", {}},
+                           {Scene::At(96), "modack end", {}}};
+  const std::vector<Path> paths = PathsOf(SetOf({scene}));
+  ASSERT_THAT(paths, SizeIs(1));
+  EXPECT_EQ(paths[0].hops[0].dispatch.lease_wait, 65ms);
+  EXPECT_EQ(*paths[0].hops[0].modack_end - *paths[0].hops[0].modack_start, 65ms);
+}
+
 // What two exporters wrote of one span: the one with the events explains something, whichever came first.
 TEST(TraceSetTest, OfSpansWithOtherContentsTheFullestIsKept) {
   for (const bool first : {false, true}) {

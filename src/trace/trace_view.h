@@ -69,6 +69,7 @@ struct DeliveryView {
 
   // Broker half.
   WallTime written = kUnseen, returned = kUnseen;
+  bool leases_flagged = false;  // the events say which call is the receipt
   bool returned_by_nack = false, modack_delay_pending = false, ack_delay_pending = false;
   int64_t broker_stream = 0, broker_response = 0, broker_count = 0;
   Duration deliver_added{0}, pending_modack_added{0}, pending_ack_added{0};

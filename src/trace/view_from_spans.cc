@@ -79,6 +79,7 @@ class SpanReader {
         TakeChild(*span);
       }
     }
+    for (DeliveryView& delivery : view_.deliveries) PairReceipt(delivery);
     return std::move(view_);
   }
 
@@ -184,6 +185,7 @@ class SpanReader {
   static void TakeLeases(const Span& span, DeliveryView& delivery) {
     for (const SpanEvent& event : span.events) {
       const std::optional<bool> flag = Flag(event.attributes, words::kIsReceipt);
+      delivery.leases_flagged = delivery.leases_flagged || flag.has_value();
       if (event.name == words::kModackStart) {
         delivery.leases.push_back({.start = event.at, .receipt = flag.value_or(delivery.leases.empty())});
       } else if (event.name == words::kModackEnd) {
@@ -194,6 +196,22 @@ class SpanReader {
         }
       }
     }
+  }
+
+  // A lease extension may run beside a long receipt modack, and events that carry no
+  // flag do not say whose end is whose. A client that waits hands the message on as
+  // soon as its receipt is answered: the last end before that is the receipt's.
+  static void PairReceipt(DeliveryView& delivery) {
+    auto& calls = delivery.leases;
+    if (!delivery.exactly_once || delivery.leases_flagged || calls.size() < 2) return;
+    const WallTime dispatch = Seen(delivery.flow_start) ? delivery.flow_start : delivery.callback_start;
+    if (!Seen(dispatch) || !Seen(calls[0].end) || calls[1].start >= calls[0].end) return;
+    size_t last = 0;
+    for (size_t i = 1; i < calls.size(); ++i) {
+      if (Seen(calls[i].end) && calls[i].end <= dispatch && calls[i].end > calls[last].end) last = i;
+    }
+    // The others keep their order: each end moves to the call after its own.
+    for (size_t i = last; i > 0; --i) std::swap(calls[i].end, calls[i - 1].end);
   }
 
   void TakeChild(const Span& span) {
