@@ -27,7 +27,6 @@ namespace hopgap {
 namespace {
 
 using report::DeliveryRow;
-using testing::HasSubstr;
 using trace::Stage;
 
 const std::string kData = std::string(HOPGAP_SOURCE) + "/testdata/";
